@@ -27,7 +27,7 @@ PARTS = ("*on_gc_event*", "*on_canary_unreachable*")
 
 
 def kind() -> str:
-    """Name what the counts depend on, such as ``cp311-x86_64-gcc12``."""
+    """Name the interpreter, machine and compiler of the counts, such as ``cp311-x86_64-gcc12``."""
     compiler = platform.python_compiler().split(".")[0].replace(" ", "").lower()
     return f"cp{sys.version_info[0]}{sys.version_info[1]}-{platform.machine()}-{compiler}"
 

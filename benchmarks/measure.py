@@ -65,7 +65,7 @@ def seconds_of(function: Callable[[], object]) -> float:
 
 
 def paired_ratios(on: Callable[[], float], off: Callable[[], float], rounds: int) -> list[float]:
-    """Return the ratio of the seconds of `on` and `off` per round, run in alternating order."""
+    """Return the ratio of the times of `on` and `off` in each round; their order alternates."""
     on()
     off()  # warm up caches and memory
     ratios = []
@@ -95,7 +95,7 @@ def instructions_in_child(
 
     Args:
         script: Path of the benchmark.
-        parts: Patterns of functions; valgrind counts only these and the functions that they call.
+        parts: Patterns of function names; valgrind counts only these functions and their callees.
         arguments: The arguments of child().
 
     Returns:

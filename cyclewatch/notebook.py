@@ -134,7 +134,7 @@ def _run_cell(line: str, cell: str) -> None:
 
 
 def _execute(shell: Any, cell: str) -> BaseException | None:
-    """Run the body of the running cell. Returns its exception instead of printing it."""
+    """Run the body of a ``%%cyclewatch`` cell. Returns an exception instead of printing it."""
     if not cell.lstrip().startswith("%%"):
         cell = f"# %%cyclewatch\n{cell}"  # lines are numbered as in the notebook
     cache, number = shell.compile.cache, _number_of_running_cell()

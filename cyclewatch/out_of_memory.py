@@ -172,7 +172,7 @@ def _add_note(error: BaseException, note: str) -> None:
 
 
 def _report(error: BaseException) -> str:
-    """Write the report. Returns its first line and its path."""
+    """Write the report. Returns a line with its headline and its path."""
     global _observed
     observed, _observed = _observed, None
     if observed is not None and _is_failure_of(error, observed[0]):

@@ -167,7 +167,7 @@ def _is_within_line(stream: TextIO) -> bool:
 
 
 def named_reports(settings: Mapping[str, Any], script: str) -> dict[str, str]:
-    """The file of each format if --output names the report, otherwise empty."""
+    """Map each format to its file if --output names the report; otherwise empty."""
     folder, name, formats = _report_location(settings["output"], settings["format"], script)
     return {each: f"{folder}/{name}.{_suffix(each)}" for each in formats if name}
 

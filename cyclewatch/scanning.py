@@ -68,7 +68,8 @@ def scan(
         ValueError: An invalid argument.
         TypeError: `devices` has the wrong type.
         RuntimeError: On a free-threaded build, other threads created objects in every attempt.
-        MemoryError: There is not enough memory for the scan, 24 bytes per examined object.
+        MemoryError: There is not enough memory for the scan, which needs 24 bytes per examined
+            object.
 
     Examples:
         >>> gc.disable()
@@ -98,7 +99,8 @@ def dead_bytes(*, generation: int = 2, frozen: bool = True) -> dict[str, int]:
         frozen: As in :func:`scan`.
 
     Returns:
-        Bytes by device, counting each storage once. Devices without such tensors are left out.
+        Bytes by device, counting each storage once. Devices without unreachable tensors are left
+        out.
 
     Raises:
         As in :func:`scan`.

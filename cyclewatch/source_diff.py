@@ -41,7 +41,7 @@ _MAX_NAMES = 6
 
 
 def propose(finding: Finding, unchanged_since: float | None = None) -> str:
-    """A unified diff that removes the cut of `finding`, preceded by a comment on what to check.
+    """A unified diff that removes the reference to cut, preceded by a comment on what to check.
 
     `unchanged_since` is the start of the watch in Unix seconds. Raises NoDiff if the fix is not
     mechanical or if the edited file does not compile. Also raises it if the source changed after

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds code that would behave differently with a weak reference, or a lambda for a method.
+"""Finds code that would notice a weak reference, or a lambda in place of a method.
 
 Only common forms in the same file are found; the comment above a diff names what to check.
 """
@@ -28,7 +28,7 @@ _NOT_WEAKLY_REFERABLE = {"NamedTuple", "bytes", "int", "namedtuple", "tuple"}
 
 
 def check_weak_attribute(source: Source, owner: ast.ClassDef, name: str) -> None:
-    """Raise NoDiff if code may need a strong `owner.name`, or find it by name in `__dict__`."""
+    """Raise NoDiff if code may need `owner.name` as a strong reference or in `__dict__`."""
     check_no_reflection(source, owner)
     for node in [*source.all(ast.Attribute), *source.all(ast.Name)]:
         word = getattr(node, "attr", "") or getattr(node, "id", "")
@@ -132,7 +132,7 @@ def _reads(source: Source, node: ast.AST, name: str) -> bool:
 
 
 def _check_not_climbed(source: Source, name: str) -> None:
-    """Raise NoDiff if code follows the attribute upwards: in a loop, or by recursion.
+    """Raise NoDiff if code follows the attribute from child to parent in a loop or recursively.
 
     Such a program may store only the last child. With a weak reference, the child would no longer
     keep its parents alive.

@@ -50,7 +50,7 @@ def _is_of_another_class(source: Source, node: ast.Attribute, owner: ast.ClassDe
 
 
 def _assigned_values(source: Source, target: ast.Name | ast.Attribute) -> list[ast.expr]:
-    """The value that a target is assigned; empty for `del` and an annotation without a value."""
+    """The value assigned to a target; empty for `del` and for an annotation without a value."""
     user = source.parent(target)
     match user, source.parent(user):
         case (ast.Assign(targets=targets, value=value), _) if target in targets:

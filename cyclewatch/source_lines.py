@@ -38,7 +38,7 @@ def read_source(path: str) -> list[str] | None:
 
 
 def excerpts(locations: list[str]) -> list[tuple[int, list[str]]]:
-    """The number of the first line, and the lines, per "path:line" or "path:module.Class.field".
+    """For each "path:line" or "path:module.Class.field", the first line's number and the lines.
 
     These are the line itself and one line before and after it, each truncated to 200 characters.
     For a field, it is only the line that declares it, or the line of the class if the class does

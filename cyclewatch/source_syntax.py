@@ -255,7 +255,7 @@ def function_around(source: Source, name: str, line: int) -> Definition:
 
 
 def uncalled_load(source: Source, name: str, line: int) -> ast.Attribute:
-    """The only uncalled expression `variable.name`: at `line`, otherwise in the file."""
+    """The only expression `variable.name` without a call, at `line` or else in the whole file."""
     classes = {node.name for node in source.all(ast.ClassDef)}
     loads = [
         node

@@ -129,7 +129,7 @@ def _created(source: Source, scope: ast.AST, makers: set[str]) -> set[str]:
 
 
 def _inner(value: ast.AST) -> Iterator[ast.AST]:
-    """An expression, and the expressions whose values its value contains."""
+    """An expression, and the expressions whose values it contains, such as list items."""
     yield value
     if isinstance(value, ast.IfExp):
         children = [value.body, value.orelse]

@@ -20,7 +20,7 @@ PATIENCE = int(os.environ.get("CYCLEWATCH_TEST_PATIENCE", "1"))
 
 
 def pytest_addoption(parser, pluginmanager):
-    """Declare the options for pytest-asyncio in pyproject.toml if it is not installed."""
+    """Declare the pytest-asyncio options of pyproject.toml if the plugin is not installed."""
     if not pluginmanager.has_plugin("asyncio"):
         parser.addini("asyncio_default_fixture_loop_scope", "pytest-asyncio's own")
 

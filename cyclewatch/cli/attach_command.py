@@ -171,7 +171,7 @@ def _version(pid: int) -> str | None:
 
 
 def _check_paths(pid: int, folder: str) -> None:
-    """Fail if a path that the process must open is a different file there, as in a container."""
+    """Fail if the process sees another file at a path that it must open, as in a container."""
     for path in (folder, os.path.abspath(_native.__file__)):
         try:
             is_same = os.path.samefile(f"/proc/{pid}/root{path}", path)

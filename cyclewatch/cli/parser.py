@@ -146,10 +146,10 @@ def _add_run(command: Callable[..., _Parser]) -> None:
     run = command(
         "run",
         "run a program under a watch",
-        "Run an unmodified Python program under a watch. The cyclewatch process becomes the "
-        "python process. Nothing is printed while the program runs. The report is written at the "
-        "first finding; at exit, one sentence on standard error summarizes the findings and names "
-        "the report. Arguments after the program are passed to it.",
+        "Run an unmodified Python program under a watch. The cyclewatch process is replaced "
+        "by python. Nothing is printed while the program runs. The report is written at the first "
+        "finding; at exit, one sentence on standard error summarizes the findings and names the "
+        "report. Arguments after the program are passed to it.",
         usage=f"{PROGRAM} run [OPTION...] SCRIPT [ARGUMENT...]\n"
         f"       {PROGRAM} run [OPTION...] -m MODULE [ARGUMENT...]\n"
         f"       {PROGRAM} run [OPTION...] -c COMMAND [ARGUMENT...]",

@@ -73,11 +73,12 @@ void bind_path(py::module_& module) {
                 return std::shared_ptr<model::PathRoot>(self, &self->root);
             },
             "The start of the path, a PathRoot.")
-        .def_property_readonly("references",
-                               list_of(&model::RetentionPath::references),
-                               "In order; the last one refers to the object. Attribute dicts, "
-                               "closures and the dicts of an ``nn.Module`` are not shown as "
-                               "separate objects.")
+        .def_property_readonly(
+            "references",
+            list_of(&model::RetentionPath::references),
+            "The references in order; the last one refers to the object. Attribute dicts, "
+            "closures and the dicts of an ``nn.Module`` are not shown as "
+            "separate objects.")
         .def_property_readonly(
             "cut",
             [](const std::shared_ptr<model::RetentionPath>& self) -> py::object {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads any bytes as a baseline or a configuration. Invalid ones must be rejected with a message.
+"""Reads any bytes as a baseline or a configuration. Invalid input must be rejected with a message.
 
 On failure the functions raise AssertionError, or the parser's unexpected exception.
 """

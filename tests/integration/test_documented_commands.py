@@ -114,7 +114,7 @@ def runs_elsewhere(text):
 
 
 def environment():
-    """The environment variables of a shell with cyclewatch installed in which no browser opens."""
+    """The environment of a shell in which cyclewatch is installed and no browser opens."""
     kept = {
         name: value
         for name, value in os.environ.items()

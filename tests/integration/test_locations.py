@@ -13,7 +13,7 @@ LINES = ALLOCATING.read_text().splitlines()
 
 
 def marked_lines(arrow):
-    """Attributes in the comments `# <- ...` of the program, with the marked lines."""
+    """Map the labels in the comments `# <- ...` of the program to the marked lines."""
     marked = {}
     for number, line in enumerate(PROGRAM.read_text().splitlines(), 1):
         if found := re.search(rf"# {arrow} (.*)", line):

@@ -59,7 +59,7 @@ PROGRAMS = sorted(FOLDER.glob("programs/*.py"))
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.stem)
 def test_program_that_was_written_without_the_search(interpreter, program):
-    """The last line of its docstring is what it prints."""
+    """The program prints the last line of its docstring."""
     source = program.read_text()
     if "import torch" in source and not interpreter.has_torch:
         pytest.skip("needs torch")

@@ -58,7 +58,7 @@ def outside_of_ci(monkeypatch):
 
 @pytest.fixture
 def kind(request):
-    """Whether the cycles own buffers of a registered type or tensors."""
+    """Whether the cycles own tensors, or buffers of a registered type."""
     kind = getattr(request, "param", "buffers")
     if kind == "tensors":
         pytest.importorskip("torch")

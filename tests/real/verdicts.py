@@ -7,7 +7,7 @@ VERDICTS = ("first", "next", "wrong", "alarming", "failed")
 
 
 def matches(pattern, references):
-    """Return for each reference, a text "label of holder", whether `pattern` matches its start.
+    """Return whether `pattern` matches the start of each reference, a text "label of holder".
 
     A pattern for an attribute also matches a slot, because the code to change is the same.
     """

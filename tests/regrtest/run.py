@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs CPython's test suite with and without a watch in every process and compares the outcomes.
 
-Creates a virtual environment, whose .pth file starts a watch in each process, for each interpreter
-of the build, the free-threaded interpreter, and Debian's packages of later versions. Runs the
-modules of modules.txt with and without the watch, and some of them also with a collection at nearly
-every allocation.
+Creates a virtual environment for each interpreter of the build, the free-threaded interpreter, and
+Debian's packages of later versions. The .pth file of each environment starts a watch in every
+process. Runs the modules of modules.txt with and without the watch, and some of them also with a
+collection at nearly every allocation.
 
 A test whose outcome differs is run again several times, alone. A difference is ignored if the
 outcome also varies without a watch, or if a no-op callback in gc.callbacks has the same effect:
@@ -80,7 +80,7 @@ def built_interpreters() -> dict[str, str]:
 
 
 def packaged(version: str) -> Path:
-    """Install Debian's packages of a version; build the free-threaded one from Debian's source."""
+    """Install the Debian packages of `version`; build the free-threaded version from source."""
     if version != FREE_THREADED:
         packages = (f"python{version}-dev", f"libpython{version}-testsuite")
         return matrix.debian_packages("sid", version, *packages)().executable

@@ -184,7 +184,7 @@ class Callback:
 
 
 class WithParameters(Base):
-    """Refers to an object that stores a reference back to it, through its parameters."""
+    """Creates a Callback, which stores all its parameters, including this object."""
 
     def __init__(self):
         super().__init__()

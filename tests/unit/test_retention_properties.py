@@ -18,7 +18,7 @@ MODULES = ["random_even", "random_odd"]
 
 
 class Node:
-    """An object that refers to others by attributes, and by items of its list and dict."""
+    """An object that refers to other nodes by attributes, and by items of its list and dict."""
 
     def __init__(self, number):
         self.number = number
@@ -31,7 +31,7 @@ TYPES = [type(f"Node{number}", (Node,), {}) for number in range(NODES)]
 
 
 class Graph:
-    """Objects to which only `roots`, which are attributes of two modules, refer from outside."""
+    """A graph of nodes to which only `roots`, attributes of two modules, refer from outside."""
 
     def __init__(self, edges, roots):
         self.edges = list(dict.fromkeys(edges))
@@ -51,7 +51,7 @@ class Graph:
         sys.modules.update(self.modules)
 
     def lengths(self):
-        """The lengths of the shortest paths: 1 for a root, 2 for the items of its list and dict."""
+        """The length of the shortest path to each node: 1 for a root, 2 for its items."""
         found = dict.fromkeys(self.roots, 1)
         pending = deque(self.roots)
         while pending:

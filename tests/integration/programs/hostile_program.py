@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readers, callbacks and log handlers that raise or modify the garbage: PROGRAM SCENARIO."""
+"""Readers, callbacks and log handlers that fail or modify the garbage: PROGRAM SCENARIO."""
 
 import gc
 import logging

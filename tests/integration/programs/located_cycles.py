@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Creates cycles through attributes and prints the reported location of each store.
 
-The expected line ends with a comment: an arrow (`<-`) and the attributes, or NAME/LABEL if several
-programs have the same label. A double arrow (`<=`) marks the line of a class, which is reported for
-a generated store if classes have line numbers (3.13 and later). Usage: located_cycles.py [trace],
-to run under a trace function, as debuggers and coverage tools do.
+The expected line ends with a comment: an arrow (`<-`) and the labels of the attributes, as
+NAME/LABEL if several programs have the same label. A double arrow (`<=`) marks the line of a class.
+That line is reported for stores in generated code if classes have line numbers (3.13 and later).
+Usage: located_cycles.py [trace], to run under a trace function, as debuggers and coverage tools do.
 """
 
 import contextlib

@@ -102,7 +102,7 @@ def in_order(description):
 
 
 def edges_of(description):
-    """For each node, the positions of the nodes to which it actually refers."""
+    """For each node, the positions of the nodes to which it can refer, given its type."""
     rank = {position: place for place, position in enumerate(in_order(description))}
     result = []
     for position, node in enumerate(description):

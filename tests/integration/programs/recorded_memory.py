@@ -171,7 +171,7 @@ def as_torch_2_6():
 
 
 def named_by_torch():
-    """torch gathers and symbolizes the call stack, as its CPU builds can; it is not simulated."""
+    """torch itself gathers and symbolizes the call stack, which CPU builds support, too."""
     for name in [name for name in sys.modules if name.split(".")[0] == "torch"]:
         del sys.modules[name]
     import torch.cuda.memory

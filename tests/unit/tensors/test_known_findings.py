@@ -213,7 +213,7 @@ def test_a_modified_class_is_another_shape():
 
 
 class Reviving(First):
-    """Its finalizer makes the object survive the collection if `survives` is set."""
+    """An object that survives the collection through its finalizer if `survives` is set."""
 
     kept = ()
 
