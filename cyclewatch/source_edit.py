@@ -97,7 +97,7 @@ class Source:
         return [node for node in ast.walk(self.tree) if isinstance(node, kind)]
 
     def functions(self) -> list[Definition]:
-        """The functions that have a name."""
+        """The functions of the file, without lambdas."""
         return [node for node in ast.walk(self.tree) if isinstance(node, Definition)]
 
     @property

@@ -167,7 +167,7 @@ class _Parts:
         self._names = names | self._getters
 
     def is_kept(self, call: ast.Call) -> bool:
-        """Whether the created object is stored or returned, or stays alive until its last use."""
+        """Whether the object that `call` creates is stored, returned or alive at its last use."""
         node: ast.AST = call
         user = self._source.parent(node)
         if isinstance(user, ast.Attribute):

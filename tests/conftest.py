@@ -33,7 +33,7 @@ def pytest_configure():
 
 @dataclasses.dataclass(frozen=True)
 class Interpreter:
-    """An interpreter that can import cyclewatch. Only the first one may have torch."""
+    """An interpreter that can import cyclewatch. Only the first interpreter may have torch."""
 
     path: str
     has_torch: bool

@@ -235,7 +235,7 @@ def _contents(folder: str, name: str) -> bytes:
 
 
 def _withdraw(pid: int) -> None:
-    """Replace the script with an empty one, because the process would report a missing file."""
+    """Replace the script with an empty one; if it were deleted, the process would report that."""
     try:
         sys.remote_exec(pid, os.devnull)  # type: ignore[attr-defined,unused-ignore]
     except (OSError, RuntimeError):

@@ -66,12 +66,12 @@ def pytest_report_from_serializable(config: pytest.Config, data: dict[str, Any])
 
 @pytest.fixture
 def tensor_cycles(pytestconfig: pytest.Config) -> Iterator[Watch]:
-    """A :class:`cyclewatch.Watch` over the test; call ``gc.collect()`` before reading findings."""
+    """A running :class:`cyclewatch.Watch`; call ``gc.collect()`` before reading its findings."""
     import cyclewatch
     from cyclewatch.collecting import collect
 
     settings = read_settings(pytestconfig)
-    collect()  # older garbage is not this test's
+    collect()  # older garbage does not belong to this test
     with cyclewatch.watch(
         devices=settings.devices, min_bytes=settings.min_bytes, budget=1.0
     ) as watch:

@@ -102,7 +102,7 @@ void bind_collection(py::module_& module) {
                       "Seconds that the collection took, including the time in the watch.")
         .def_readonly("own_seconds",
                       &Self::own_seconds,
-                      "Seconds of `duration` that were spent in the watch.")
+                      "The part of `duration` that was spent in the watch.")
         .def_readonly("dead_for_at_most",
                       &Self::dead_for_at_most,
                       "Upper bound of the seconds for which the memory was unreachable: the time "
@@ -185,8 +185,7 @@ void bind_generation_totals(py::module_& module) {
             "Number of objects that the collections examined; None before CPython 3.15.")
         .def_readonly(
             "reclaimed", &Self::reclaimed, "Number of objects that the collections freed.")
-        .def_readonly(
-            "freeing", &Self::freeing, "Number of these collections that freed device memory.")
+        .def_readonly("freeing", &Self::freeing, "Number of collections that freed device memory.")
         .def_readonly("freeing_seconds",
                       &Self::freeing_seconds,
                       "The part of `seconds` spent in collections that freed device memory.")

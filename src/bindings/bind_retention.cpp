@@ -53,19 +53,20 @@ void bind_root(py::module_& module) {
 }
 
 void bind_path(py::module_& module) {
-    PathClass added(module,
-                    "Path",
-                    "The references from a root to an object. Immutable.\n\n"
-                    "``str(path)`` is one line, as the references would be written in Python.\n\n"
-                    "Examples:\n"
-                    "    >>> cache = {'last': [Trainer()]}\n"
-                    "    >>> path = cyclewatch.why_alive(cache['last'][0])[0]\n"
-                    "    >>> print(path)\n"
-                    "    module global __main__.cache -> cache['last'][0]\n"
-                    "    >>> [reference.label for reference in path.references]\n"
-                    "    ['.cache', \"['last']\", '[0]']\n"
-                    "    >>> path.cut.label, path.cut_frees\n"
-                    "    ('[0]', True)");
+    PathClass added(
+        module,
+        "Path",
+        "The references from a root to an object. Immutable.\n\n"
+        "``str(path)`` is one line, in which the references are written as in Python code.\n\n"
+        "Examples:\n"
+        "    >>> cache = {'last': [Trainer()]}\n"
+        "    >>> path = cyclewatch.why_alive(cache['last'][0])[0]\n"
+        "    >>> print(path)\n"
+        "    module global __main__.cache -> cache['last'][0]\n"
+        "    >>> [reference.label for reference in path.references]\n"
+        "    ['.cache', \"['last']\", '[0]']\n"
+        "    >>> path.cut.label, path.cut_frees\n"
+        "    ('[0]', True)");
     of_package(added)
         .def_property_readonly(
             "root",
@@ -176,7 +177,7 @@ void bind_growing_owner(py::module_& module) {
         .def_property_readonly(
             "held_by",
             text_or_none(&Self::held_by),
-            "The path to one of the tensors, in the words of :func:`why_alive`; None "
+            "The path to one of the tensors, in the format of :func:`why_alive`; None "
             "if unknown.")
         .def_readonly("census_bytes",
                       &Self::census_bytes,

@@ -167,7 +167,7 @@ def test_block_runs(tmp_path, language, text):
 
 
 def cards():
-    """Page, program and text of each block with a card that follows a program."""
+    """Page, program and card of each card block that follows a program block."""
     for page in PAGES:
         found = [block.groups() for block in BLOCK.finditer(page.read_text(encoding="utf-8"))]
         for number, ((first, program), (second, card)) in enumerate(pairwise(found), 1):

@@ -66,7 +66,7 @@ def run(*command, log, **options):
 
 
 def on_this_machine(version):
-    """An interpreter of pyenv or in PATH."""
+    """An interpreter installed by pyenv or found in PATH."""
 
     def provide():
         name = f"python{version}"

@@ -18,7 +18,7 @@ def matches(pattern, references):
 
 
 def verdict(case, findings):
-    """Return one of VERDICTS for the first new finding, or for the first if none is new.
+    """Return one of VERDICTS for the first new finding, or for the first one if none is new.
 
     first: all references of its cut are accepted. alarming: cutting a reference of the cut breaks
     the library or discards the user's data. next: only a part of the cut, or an alternative, is
