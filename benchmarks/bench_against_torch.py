@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares cyclewatch with torch.utils.viz._cycles, on the same garbage in the same process.
 
-Both write an HTML page that shows what kept tensors alive. torch's tool creates its graph and page
-after each collection, as its own `warn_tensor_cycles` does, but its filter includes CPU tensors and
-it does not look up CUDA allocations. cyclewatch runs its function of the same name, which writes
-the page in the background.
+Both write an HTML page that shows what kept tensors alive. torch's tool creates the graph and the
+page after each collection, as torch's `warn_tensor_cycles` does. Unlike there, CPU tensors are
+included, and CUDA allocations are not looked up. cyclewatch runs its function of the same name,
+which writes the page in the background.
 """
 
 from __future__ import annotations

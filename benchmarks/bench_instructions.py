@@ -2,8 +2,8 @@
 """Counts the instructions that a watch adds to programs whose garbage owns no memory.
 
 Each program creates one shape of garbage and runs under callgrind, with and without a watch. Unlike
-times, instruction counts are reproducible on a busy machine. Each program runs in two sizes, and
-the difference of their counts excludes the start of the interpreter and of the watch.
+times, instruction counts are reproducible on a busy machine. Each program runs with two amounts of
+garbage. The difference of the two counts excludes the startup of the interpreter and of the watch.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def keep_exception(number: int) -> None:
 
 
 def exceptions_in_frames(iterations: int) -> None:
-    """Exceptions to which a frame of their traceback refers."""
+    """Exceptions that a frame of their own traceback refers to."""
     for number in range(iterations):
         keep_exception(number)
 
@@ -103,7 +103,7 @@ def count(
         program: A key of PROGRAMS.
         iterations: How much garbage it creates.
         watched: Whether a watch is active.
-        parts: Count only these functions and what they call, as patterns of valgrind.
+        parts: Patterns of function names; valgrind counts only these functions and their callees.
     """
     instructions, answer = instructions_in_child(
         __file__, parts, program=program, iterations=iterations, watched=watched
@@ -112,7 +112,7 @@ def count(
 
 
 def compare(program: str, small: int, large: int) -> tuple[float, float]:
-    """Return the ratio of instructions, and the extra ones per unreachable object."""
+    """Return the ratio of instruction counts, and the added instructions per unreachable object."""
     counts = functools.partial(count, program)
     on = [counts(iterations, watched=True) for iterations in (small, large)]
     off = [counts(iterations, watched=False)[0] for iterations in (small, large)]

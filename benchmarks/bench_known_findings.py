@@ -26,7 +26,7 @@ def child(rounds: int, leaks: int = 0) -> dict[str, float | list[float]]:
         return over_budget(rounds, leaks)
 
     def microseconds(count: int) -> float:
-        """Return the median time in the watch of a collection of `count` cycles."""
+        """Return the median time that the watch takes in a collection of `count` cycles."""
         times = []
         for _ in range(rounds):
             drop_pairs(count, lambda: torch.empty(16))
@@ -43,7 +43,7 @@ def child(rounds: int, leaks: int = 0) -> dict[str, float | list[float]]:
 
 
 def over_budget(rounds: int, leaks: int) -> dict[str, float | list[float]]:
-    """Compare steps whose collection is searched with steps whose collection is skipped."""
+    """Compare steps in which the watch searches the garbage with steps in which it does not."""
     import torch
     from torch import nn
 
@@ -53,7 +53,7 @@ def over_budget(rounds: int, leaks: int) -> dict[str, float | list[float]]:
     inputs, targets = torch.randn(64, 256), torch.randint(10, (64,))
 
     def timed_steps() -> tuple[bool, float]:
-        """Return whether the collection was searched, and the CPU time including the steps."""
+        """Return whether the watch searched the garbage, and the CPU time of all steps."""
         owners = watch.stats.owners
         began = time.thread_time()
         for _ in range(STEPS):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures time and memory up to the report for a million unreachable objects with 1,000 owners."""
+"""Measures the time and memory to report a million unreachable objects with 1,000 tensor owners."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 """Measures the time until a watch is active, and from the end of a collection until its warning.
 
 Each round is a new process, because the first finding also loads the modules that report it. The
-collection ends when the collector calls a `gc.callbacks` entry that runs before that of the watch.
+end of the collection is the time at which the collector calls a `gc.callbacks` entry that precedes
+the watch's entry.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts the instructions that CYCLEWATCH=1 adds to programs of pyperformance.
 
-Requires ``pip install --no-deps pyperformance`` in any environment and, in PYPERFORMANCE, its
-folder ``pyperformance/data-files/benchmarks``; nothing is measured otherwise. Each program runs
-under callgrind with and without a watch, and with two numbers of loops. The difference of the two
-counts excludes the start of the interpreter, of the watch and of the program. One owner type is
-registered, so that the garbage is searched. The module ``pyperf`` is replaced by a runner in the
-same process.
+Requires ``pip install --no-deps pyperformance`` in any environment. The environment variable
+PYPERFORMANCE must name its folder ``pyperformance/data-files/benchmarks``; otherwise nothing is
+measured. Each program runs under callgrind with and without a watch, and with two numbers of loops.
+The difference of the two counts excludes the startup of the interpreter, of the watch and of the
+program. One owner type is registered, because a watch does not search the garbage if there is none.
+The module ``pyperf`` is replaced by a runner in the same process.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ARGUMENTS = {"async_tree": ["none"]}
 
 
 class Runner:
-    """Replaces ``pyperf.Runner``: executes each benchmark for a fixed number of loops."""
+    """Replaces ``pyperf.Runner``: runs each benchmark for a fixed number of loops."""
 
     loops = 1
     arguments: tuple[str, ...] = ()

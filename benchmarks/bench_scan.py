@@ -24,7 +24,7 @@ class Node:
 
 
 class Buffer:
-    """Makes the watch look for owners."""
+    """A registered owner type; without one, a watch does not search the garbage."""
 
 
 def heap_of(objects: int) -> list[Node]:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the instructions of a watch with stored counts, and fails if one rises by more than 3 %.
 
-Counts the instructions in the watch during collections, per unreachable object, for the programs of
-bench_instructions.py, with callgrind and the development build. The counts depend
-on the interpreter and the compiler, but hardly on the machine. There is one baseline file for each
-combination, which ``--update`` writes.
+Runs the programs of bench_instructions.py under callgrind, with the development build, and counts
+the instructions per unreachable object that the watch executes during collections. The counts
+depend on the interpreter and the compiler, but hardly on the machine. There is one baseline file
+for each combination, which ``--update`` writes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PARTS = ("*on_gc_event*", "*on_canary_unreachable*")
 
 
 def kind() -> str:
-    """Name what the counts depend on, such as ``cp311-x86_64-gcc12``."""
+    """Name the interpreter, machine and compiler of the counts, such as ``cp311-x86_64-gcc12``."""
     compiler = platform.python_compiler().split(".")[0].replace(" ", "").lower()
     return f"cp{sys.version_info[0]}{sys.version_info[1]}-{platform.machine()}-{compiler}"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by all benchmarks: rounds, child processes, figures and the table.
+"""Shared by all benchmarks: timing rounds, child processes, results and the table that shows them.
 
 Absolute times are not reproducible on a shared machine. Therefore most figures are ratios of two
 times measured directly after one another, and the median of many short rounds is compared with the
@@ -65,7 +65,7 @@ def seconds_of(function: Callable[[], object]) -> float:
 
 
 def paired_ratios(on: Callable[[], float], off: Callable[[], float], rounds: int) -> list[float]:
-    """Return the ratio of the seconds of `on` and `off` per round, run in alternating order."""
+    """Return the ratio of the times of `on` and `off` in each round; their order alternates."""
     on()
     off()  # warm up caches and memory
     ratios = []
@@ -95,8 +95,8 @@ def instructions_in_child(
 
     Args:
         script: Path of the benchmark.
-        parts: Count only these functions and what they call, as patterns of valgrind.
-        arguments: Those of child().
+        parts: Patterns of function names; valgrind counts only these functions and their callees.
+        arguments: The arguments of child().
 
     Returns:
         The number of instructions, and the result of child().

@@ -172,7 +172,7 @@ def halves(values: list[float]) -> tuple[float, float]:
 
 
 def results(samples: list[dict[str, float]]) -> list[tuple[str, str, str, bool]]:
-    """Return rows of measurement, goal, result, and whether the goal is met."""
+    """Return a row per measurement: name, goal, result, and whether the goal is met."""
     resident = after_warm_up([each["resident"] / 2**20 for each in samples])
     first, last = median(resident[:5]), median(resident[-5:])
     growth = 100 * (last - first) / first

@@ -108,7 +108,7 @@ def script_name(first: str, words: list[str]) -> str:
 
     Args:
         first: ``sys.argv[0]`` at startup: a path, "-m", "-c", "-" or "".
-        words: The command line, with the module of -m.
+        words: The command line, including the module after -m.
     """
     if first == "-m":
         at, option = next((at, word[2:]) for at, word in enumerate(words) if word.startswith("-m"))

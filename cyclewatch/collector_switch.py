@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-# The functions of each module, by what they do.
+# The functions that switch collection off or freeze objects, by module.
 _DISABLE = {"gc": {"disable", "set_threshold"}, "cyclewatch": {"collect_at"}}
 _FREEZE = {"gc": {"freeze"}}
 

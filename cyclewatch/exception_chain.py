@@ -13,7 +13,7 @@ def exception_chain(*exceptions: BaseException, handled: int = 0) -> Iterator[Ba
 
     Args:
         exceptions: The first ones.
-        handled: id() of an exception that was being handled before, which is not followed.
+        handled: The id() of an exception that was already being handled. It is not followed.
     """
     seen = {handled}
     pending: list[BaseException | None] = [*exceptions]

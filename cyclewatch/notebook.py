@@ -53,7 +53,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def show_cells() -> None:
-    """Make texts and headlines of findings name notebook cells. Idempotent."""
+    """Make texts and headlines refer to cells, not to their temporary files. Idempotent."""
     for shown in (Report, Finding):
         if not hasattr(shown.to_text, "__wrapped__"):
             shown.to_text = _naming_cells(shown.to_text)  # type: ignore[method-assign]
@@ -134,7 +134,7 @@ def _run_cell(line: str, cell: str) -> None:
 
 
 def _execute(shell: Any, cell: str) -> BaseException | None:
-    """Run the body of the running cell. Returns its exception instead of printing it."""
+    """Run the body of a ``%%cyclewatch`` cell. Returns an exception instead of printing it."""
     if not cell.lstrip().startswith("%%"):
         cell = f"# %%cyclewatch\n{cell}"  # lines are numbered as in the notebook
     cache, number = shell.compile.cache, _number_of_running_cell()

@@ -35,8 +35,8 @@ def is_out_of_memory(error: BaseException) -> bool:
 def is_of_another_process(error: BaseException) -> bool:
     """Whether `error` was raised in a worker process and is raised again in this one.
 
-    multiprocessing and concurrent.futures then set a cause that contains the traceback as text, and
-    torch's DataLoader puts it into the message.
+    The worker's traceback is then the text of the cause (multiprocessing, concurrent.futures) or a
+    part of the message (torch's DataLoader).
     """
     return type(error.__cause__).__name__ in (
         "RemoteTraceback",

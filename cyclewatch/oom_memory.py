@@ -30,12 +30,12 @@ class Memory:
         in_use: As measured by `source`.
         limit: The size or the limit of the memory; None if unknown.
         source: How `in_use` was measured.
-        reachable: Tensors that Python objects in use refer to.
+        reachable: Tensors that are reachable from Python.
         dead: Tensors in cycles that the next collection frees.
         cycles: The number of these cycles.
         frozen: Tensors in cycles that no collection frees, because of ``gc.freeze()``.
         frozen_cycles: The number of these cycles.
-        findings: The findings for all of these cycles.
+        findings: The findings for the dead and the frozen cycles.
         owners: The reachable tensors, grouped by type, shape, dtype and path, largest first.
     """
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Examines failed allocations of torch's CUDA allocator, at most once per second.
 
-The observer itself is native (src/watch/oom_observer.h). It is attached once the program has
-initialized CUDA: at the start of an autopsy, in a step, or after a collection.
+The observer itself is native (src/watch/oom_observer.h). It can be attached only after the program
+has initialized CUDA. This is checked when ``oom_autopsy()`` or a step begins, and after each
+collection.
 """
 
 from __future__ import annotations
@@ -35,5 +36,5 @@ def start(handler: Callable[[Memory], None]) -> None:
 
 
 def stop() -> None:
-    """Ignore failures. torch keeps the observer, which is then a no-op."""
+    """Ignore further failures. torch cannot detach the observer, which does nothing from now on."""
     _native.set_oom_handler(None)

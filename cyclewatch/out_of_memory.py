@@ -36,9 +36,10 @@ _hooks: dict[Any, tuple[Any, Any]] = {}
 class oom_autopsy:  # noqa: N801 - used like a function, as in contextlib
     """Context manager that reports what uses the memory if its block runs out of memory.
 
-    If one of the errors listed in :func:`retry_on_oom` leaves the block, or ends the program or a
-    thread while the block runs, writes the report ``cyclewatch-<script>-<pid>-oom.txt``. Also adds
-    one line with its path to the exception by ``add_note()``, so that every traceback shows it::
+    Writes the report ``cyclewatch-<script>-<pid>-oom.txt`` if one of the errors listed in
+    :func:`retry_on_oom` leaves the block, or ends the program or a thread while the block runs.
+    Also adds a note with the path of the report to the exception (``add_note()``), so that every
+    traceback shows the path::
 
         with cyclewatch.oom_autopsy():
             train()
@@ -171,7 +172,7 @@ def _add_note(error: BaseException, note: str) -> None:
 
 
 def _report(error: BaseException) -> str:
-    """Write the report. Returns its first line and its path."""
+    """Write the report. Returns a line with its headline and its path."""
     global _observed
     observed, _observed = _observed, None
     if observed is not None and _is_failure_of(error, observed[0]):
@@ -184,7 +185,7 @@ def _report(error: BaseException) -> str:
 
 
 def _is_failure_of(error: BaseException, memory: oom_memory.Memory) -> bool:
-    """Whether the observer was called for `error`, whose message contains a rounded size."""
+    """Whether `memory` describes `error`, whose message contains only a rounded size."""
     size = requested_bytes(error)
     return (
         is_device_error(error)

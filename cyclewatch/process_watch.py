@@ -167,7 +167,7 @@ def _is_within_line(stream: TextIO) -> bool:
 
 
 def named_reports(settings: Mapping[str, Any], script: str) -> dict[str, str]:
-    """The file of each format if --output names the report, otherwise empty."""
+    """Map each format to its file if --output names the report; otherwise empty."""
     folder, name, formats = _report_location(settings["output"], settings["format"], script)
     return {each: f"{folder}/{name}.{_suffix(each)}" for each in formats if name}
 
@@ -181,7 +181,7 @@ def report_file(settings: Mapping[str, Any], script: str) -> str:
 def _report_location(
     output: str | None, formats: list[str] | None, script: str
 ) -> tuple[str, str, list[str]]:
-    """The report's folder, name without suffix ("": the default name) and formats."""
+    """Folder, name without suffix ("" for the default name) and formats of the report."""
     # Absolute: the program may change the current directory.
     path = _absolute(_expanded(output, script) if output else os.curdir)
     if not output or output.endswith("/") or os.path.isdir(path):

@@ -29,15 +29,17 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
         train() local best -> best.loss
 
     The variable that the caller passes is ignored. Pass a weak reference to include it.
-    References that no Python object explains have the root "C code". It is shown only if there is
-    no other path.
+    A reference that does not come from a Python object has the root "C code". Such a path is shown
+    only if there is no other path.
 
-    Frees and changes nothing, and runs no code of the program. If only C code seems to hold the
-    object, torch creates the Python objects of gradients, of bases of views and of the nodes of
-    autograd graphs. Takes about as long as ``gc.collect()``. No other thread runs during the call;
-    on a free-threaded build the other threads are stopped. There, modules, classes and functions
-    are immortal once the program has started a thread ("C code" holds them), and gradients and
-    views are not followed.
+    Does not free or change any object, and does not run code of the program. One exception: if only
+    C code seems to hold the object, torch creates the Python objects of gradients, of bases of
+    views and of the nodes of autograd graphs. Takes about as long as ``gc.collect()``. No other
+    thread runs during the call.
+
+    On a free-threaded build, the other threads are stopped during the call, and gradients and views
+    are not followed. Modules, classes and functions are immortal there once the program has started
+    a thread, so that "C code" holds them.
 
     Args:
         obj_or_weakref: The object, or a :class:`weakref.ref` to it.
@@ -45,10 +47,10 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
             possible.
 
     Returns:
-        The shortest path first; a key of a dict counts only if there are no other paths. Paths of
-        equal length are ordered by root: local variables first, then module globals, class
-        attributes, other structures of the interpreter, and exceptions. Code of the program
-        precedes that of libraries. Empty if the weak reference is dead, or if only the caller or
+        The shortest path first. A path through a dict key is listed only if there are no others.
+        Paths of equal length are ordered by root: local variables first, then module globals, class
+        attributes, other structures of the interpreter, and exceptions. Roots in the program's code
+        precede roots in libraries. Empty if the weak reference is dead, or if only the caller or
         reference cycles hold the object; a collection frees such cycles.
 
     Raises:

@@ -40,14 +40,15 @@ def scan(
     """Report the unreachable reference cycles that keep tensors alive, without a collection.
 
     Needs no watch. Nothing is freed, no finalizer and no weakref callback runs, and the collector's
-    counters do not change. The findings are those of ``gc.collect(generation)``; their `collected`
-    is "not yet", or "never" for cycles that ``gc.freeze()`` froze, which no collection frees::
+    counters do not change. The findings are those that ``gc.collect(generation)`` would cause.
+    Their `collected` is "not yet", or "never" for cycles frozen by ``gc.freeze()``, which no
+    collection frees::
 
         gc.disable()
         train_one_epoch()
         print(cyclewatch.scan().to_text())
 
-    Takes about as long as the collection. Memory to which other C++ code also refers, such as the
+    Takes about as long as the collection. Memory to which C++ code also refers, such as the
     autograd graph of a stored loss, counts as alive. Weakref callbacks and finalizers do not run,
     so an object that one of them would resurrect counts as unreachable.
 
@@ -67,7 +68,8 @@ def scan(
         ValueError: An invalid argument.
         TypeError: `devices` has the wrong type.
         RuntimeError: On a free-threaded build, other threads created objects in every attempt.
-        MemoryError: There is not enough memory for the scan, 24 bytes per examined object.
+        MemoryError: There is not enough memory for the scan, which needs 24 bytes per examined
+            object.
 
     Examples:
         >>> gc.disable()
@@ -97,7 +99,8 @@ def dead_bytes(*, generation: int = 2, frozen: bool = True) -> dict[str, int]:
         frozen: As in :func:`scan`.
 
     Returns:
-        Bytes by device, counting each storage once. Devices without such tensors are left out.
+        Bytes by device, counting each storage once. Devices without unreachable tensors are left
+        out.
 
     Raises:
         As in :func:`scan`.
@@ -117,8 +120,8 @@ def dead_bytes(*, generation: int = 2, frozen: bool = True) -> dict[str, int]:
 def has_dead_tensors(generation: int) -> bool:
     """Whether a collection of `generation` may free tensors.
 
-    Unlike in :func:`dead_bytes`, memory to which C++ code also refers counts, because the reference
-    may come from the autograd graph of the garbage.
+    Unlike in :func:`dead_bytes`, memory to which C++ code also refers is included, because the
+    reference may come from an autograd graph that belongs to the garbage.
     """
     with _lock:
         return any(_native.dead_bytes(generation, False, True).values())

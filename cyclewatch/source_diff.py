@@ -41,11 +41,11 @@ _MAX_NAMES = 6
 
 
 def propose(finding: Finding, unchanged_since: float | None = None) -> str:
-    """A unified diff that removes the cut of `finding`, preceded by a comment on what to check.
+    """A unified diff that removes the reference to cut, preceded by a comment on what to check.
 
     `unchanged_since` is the start of the watch in Unix seconds. Raises NoDiff if the fix is not
-    mechanical, if the source changed after that time or differs from the lines in the report, or if
-    the edited file does not compile.
+    mechanical or if the edited file does not compile. Also raises it if the source changed after
+    that time or differs from the lines in the report.
     """
     change = PATTERNS.get(finding.pattern)
     if change is None:
@@ -69,7 +69,7 @@ def propose(finding: Finding, unchanged_since: float | None = None) -> str:
 
 
 def _variants(finding: Finding) -> str:
-    """A sentence that names the cycles that the report merged with the one that is changed."""
+    """A sentence that names the other cycles of a merged finding; the diff does not fix them."""
     others = [each.name for each in finding.variants if each.signature != finding.signature]
     if not others:
         return ""
@@ -81,8 +81,8 @@ def _variants(finding: Finding) -> str:
 def _check_excerpts(finding: Finding, path: str, text: str) -> None:
     """Raise NoDiff unless the lines in the report are those of the file.
 
-    The watch can begin long after the modules were loaded, so its start time is not enough. The
-    report has no lines of a file that had changed since its process began.
+    The start time of the watch is not enough, because a watch can begin long after the modules were
+    loaded. The report has no lines of a file that changed after the process began.
     """
     lines = text.removeprefix(source_edit.BYTE_ORDER_MARK).removesuffix("\n").split("\n")
     for cut in finding.cuts:
@@ -215,8 +215,8 @@ def _weak_property(finding: Finding, source: Source) -> str:
     targets = " and ".join(sorted({short(cut.target) for cut in finding.cuts}))
     return (
         f"Check that the program keeps each {targets} alive while it uses {', '.join(users)}: "
-        "the property is None once its object is freed. Copies made by other files refer to the "
-        "original."
+        "the property is None once its object is freed. In deep copies made by other files, the "
+        f"property refers to the original {targets}."
     )
 
 
@@ -280,7 +280,7 @@ def _clear_function(finding: Finding, source: Source) -> str:
 def _clear(
     source: Source, block: list[ast.stmt], names: list[str], used: set[str], parameters: list[str]
 ) -> None:
-    """Clear `names` after the last use of `used` in `block`; also if an exception ends it."""
+    """Clear `names` after the last use of `used` in `block`, also if the block raises."""
     uses = [i for i, statement in enumerate(block) if used & names_in(statement)]
     if not set(names) <= {name for statement in block for name in names_in(statement)}:
         raise NoDiff(f"the function does not use {names[0]}")
@@ -301,7 +301,7 @@ def _clear(
 
 
 def _define_weak(source: Source, uses: Iterable[tuple[str, ast.stmt]]) -> None:
-    """Create the weak references once before the first use in each block."""
+    """Create each weak reference once per block, before its first use."""
     first: dict[tuple[str, int], ast.stmt] = {}
     for variable, statement in sorted(uses, key=lambda use: use[1].lineno):
         source_syntax.check_unused(source, f"weak_{variable}")
@@ -314,7 +314,8 @@ def _define_weak(source: Source, uses: Iterable[tuple[str, ast.stmt]]) -> None:
 def _check_stored_on_target(finding: Finding, source: Source) -> None:
     """Raise NoDiff unless the target created the objects that lead to the callable.
 
-    Other objects may outlive the target, or be the only ones that keep it alive until the call.
+    An object created elsewhere may outlive the target, or be the only one that keeps it alive until
+    the call.
     """
     [target, *others] = {cut.target for cut in finding.cuts}
     if others:

@@ -42,9 +42,9 @@ class _Edit(NamedTuple):
 
 
 def read(path: str, unchanged_since: float | None) -> str:
-    """The text of a source file. Raises NoDiff if it changed after that time (Unix seconds).
+    """The text of a source file. Raises NoDiff if it changed after `unchanged_since` (Unix time).
 
-    Stricter than source_lines.read_source(): a diff must fit the file on disk, byte for byte.
+    Stricter than source_lines.read_source(): a diff must match the file on disk byte for byte.
     """
     if not path.isprintable():
         raise NoDiff("the path contains control characters")
@@ -97,7 +97,7 @@ class Source:
         return [node for node in ast.walk(self.tree) if isinstance(node, kind)]
 
     def functions(self) -> list[Definition]:
-        """The functions that have a name."""
+        """The functions of the file, without lambdas."""
         return [node for node in ast.walk(self.tree) if isinstance(node, Definition)]
 
     @property
@@ -123,7 +123,7 @@ class Source:
         return found[0]
 
     def bases_of(self, node: ast.ClassDef, complete: bool = False) -> list[ast.ClassDef]:
-        """A class and its bases in this file. If `complete`, raises NoDiff for other bases."""
+        """A class and its bases in this file. If `complete`, raises NoDiff for unknown bases."""
         found = [node]
         for base in node.bases:
             name = ast.unparse(base).partition("[")[0]

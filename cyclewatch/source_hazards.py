@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds code that behaves differently if a reference becomes weak or a method becomes a lambda.
+"""Finds code that would notice a weak reference, or a lambda in place of a method.
 
 Only common forms in the same file are found; the comment above a diff names what to check.
 """
@@ -28,7 +28,7 @@ _NOT_WEAKLY_REFERABLE = {"NamedTuple", "bytes", "int", "namedtuple", "tuple"}
 
 
 def check_weak_attribute(source: Source, owner: ast.ClassDef, name: str) -> None:
-    """Raise NoDiff if code may depend on a strong `owner.name`, or on its place in `__dict__`."""
+    """Raise NoDiff if code may need `owner.name` as a strong reference or in `__dict__`."""
     check_no_reflection(source, owner)
     for node in [*source.all(ast.Attribute), *source.all(ast.Name)]:
         word = getattr(node, "attr", "") or getattr(node, "id", "")
@@ -45,7 +45,7 @@ def check_weak_attribute(source: Source, owner: ast.ClassDef, name: str) -> None
 
 
 def check_no_reflection(source: Source, owner: ast.ClassDef) -> None:
-    """Raise NoDiff if the class or an import copies or inspects objects."""
+    """Raise NoDiff if the class or an import names a function that copies or inspects objects."""
     for node in (owner, *source.all(ast.Import), *source.all(ast.ImportFrom)):
         for word in sorted((_COPIES | _LISTS_FIELDS | {"copy"}) & names_in(node)):
             raise NoDiff(f"the file uses {word}, which would see the weak reference")
@@ -72,7 +72,7 @@ def check_weakly_referable(source: Source, node: ast.ClassDef) -> None:
 
 
 def check_any_callable(source: Source) -> None:
-    """Raise NoDiff if the file reads attributes of functions, which a lambda changes."""
+    """Raise NoDiff if the file reads attributes of functions; a lambda has different ones."""
     classes = {node.name for node in source.all(ast.ClassDef)}
     for node in [*source.all(ast.Attribute), *source.all(ast.Constant)]:
         word = getattr(node, "attr", "") or getattr(node, "value", "")
@@ -132,7 +132,7 @@ def _reads(source: Source, node: ast.AST, name: str) -> bool:
 
 
 def _check_not_climbed(source: Source, name: str) -> None:
-    """Raise NoDiff if code follows the attribute upwards: in a loop, or by recursion.
+    """Raise NoDiff if code follows the attribute from child to parent in a loop or recursively.
 
     Such a program may store only the last child. With a weak reference, the child would no longer
     keep its parents alive.

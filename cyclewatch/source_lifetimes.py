@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds code that shows that an object cannot be referenced weakly, or is kept for later.
+"""Finds objects that may not support weak references, and functions that may be kept for later.
 
 Only simple forms in the same file are found; the comment above a diff names what to check.
 """
@@ -40,7 +40,7 @@ def check_values(source: Source, owner: ast.ClassDef, name: str) -> None:
 
 
 def _is_of_another_class(source: Source, node: ast.Attribute, owner: ast.ClassDef) -> bool:
-    """Whether the attribute is one of `self` in an unrelated class."""
+    """Whether the attribute belongs to `self` in a method of an unrelated class."""
     method = source.function_of(node)
     around = source.parent(method) if method else None
     if not method or not isinstance(around, ast.ClassDef):
@@ -50,7 +50,7 @@ def _is_of_another_class(source: Source, node: ast.Attribute, owner: ast.ClassDe
 
 
 def _assigned_values(source: Source, target: ast.Name | ast.Attribute) -> list[ast.expr]:
-    """The value that a target is assigned; empty for `del` and an annotation without a value."""
+    """The value assigned to a target; empty for `del` and for an annotation without a value."""
     user = source.parent(target)
     match user, source.parent(user):
         case (ast.Assign(targets=targets, value=value), _) if target in targets:
@@ -67,7 +67,11 @@ def _assigned_values(source: Source, target: ast.Name | ast.Attribute) -> list[a
 
 
 def _check_value(source: Source, value: ast.expr, seen: set[tuple[int, str]]) -> None:
-    """Raise NoDiff unless a value is suitable; (0, name) in `seen` is the attribute."""
+    """Raise NoDiff unless a value supports weak references.
+
+    `seen` contains (id of the scope, name) of each variable already checked, and (0, name) for the
+    attribute itself.
+    """
     classes = {node.name: node for node in source.all(ast.ClassDef)}
     match value:
         case ast.Constant(value=None):
@@ -87,7 +91,7 @@ def _check_value(source: Source, value: ast.expr, seen: set[tuple[int, str]]) ->
 
 
 def _is_checked(source: Source, variable: ast.Name, seen: set[tuple[int, str]]) -> bool:
-    """Whether the file assigns the variable; raises NoDiff if one of its values is unsuitable."""
+    """Whether the file assigns the variable. Raises NoDiff if a value is unsuitable."""
     name = variable.id
     for scope in (*source.ancestors(variable), source.tree):
         if not isinstance(scope, (*FUNCTIONS, ast.Module)):
@@ -140,7 +144,7 @@ def _arguments(source: Source, function: ast.AST, name: str) -> Iterator[ast.exp
 
 
 def _calls_of(source: Source, function: ast.FunctionDef) -> Iterator[tuple[ast.Call, int]]:
-    """The calls of a function, and whether the first argument is implicit, as for a method."""
+    """Each call of a function, and whether its first argument is implicit, as in a method call."""
     around = source.parent(function)
     names = {function.name}
     if isinstance(around, ast.ClassDef) and function.name == "__init__":
@@ -158,7 +162,7 @@ def _calls_of(source: Source, function: ast.FunctionDef) -> Iterator[tuple[ast.C
 
 
 def is_handed_over(source: Source, node: ast.AST) -> bool:
-    """Whether other code may call a function or class, as in `map(Child, names)`."""
+    """Whether a function or class is passed to code that may call it, as in `map(Child, names)`."""
     user = source.parent(node)
     if isinstance(user, ast.Tuple):
         node, user = user, source.parent(user)
@@ -195,7 +199,7 @@ def check_stays_inside(source: Source, name: str, is_function: bool) -> None:
 def _check_use(
     source: Source, node: ast.expr, name: str, start: ast.expr, is_function: bool
 ) -> None:
-    """Follow the value of an expression outwards."""
+    """Raise NoDiff if an expression around `node` may keep a function for later."""
     user = source.parent(node)
     match user:
         case ast.Call(func=function) if function is node:
@@ -231,7 +235,7 @@ def _check_use(
 def _check_variable(
     source: Source, scope: ast.AST, variable: str, name: str, is_function: bool
 ) -> None:
-    """Follow the reads of a variable that stores the functions of the attribute `name`."""
+    """Check each use of a variable that stores functions of the attribute `name`."""
     function = scope if isinstance(scope, FUNCTIONS) else source.function_of(scope)
     for node in ast.walk(scope):
         if isinstance(node, ast.Name) and node.id == variable and is_read(node):
@@ -241,7 +245,7 @@ def _check_variable(
 
 
 def _item(target: ast.expr) -> str:
-    """The variable of a loop; the last one, as in `for key, value in functions.items()`."""
+    """The loop variable, or the last of several, as in `for key, value in functions.items()`."""
     item = target.elts[-1] if isinstance(target, ast.Tuple) else target
     if not isinstance(item, ast.Name):
         raise NoDiff(f"line {target.lineno} may keep a function for later")

@@ -19,7 +19,7 @@ MOST_LINES = 200_000  # of a file
 
 
 def read_source(path: str) -> list[str] | None:
-    """The lines of the source file `path` as this process loaded it, without line ends.
+    """The lines of the source file `path` as this process loaded it, without newlines.
 
     Also finds notebook cells, generated code registered with ``linecache``, and modules in a zip
     file. None if the source is unavailable: it does not exist, is not text, has more than 4
@@ -38,7 +38,7 @@ def read_source(path: str) -> list[str] | None:
 
 
 def excerpts(locations: list[str]) -> list[tuple[int, list[str]]]:
-    """For each "path:line" or "path:module.Class.field": the first line's number, and the lines.
+    """For each "path:line" or "path:module.Class.field", the first line's number and the lines.
 
     These are the line itself and one line before and after it, each truncated to 200 characters.
     For a field, it is only the line that declares it, or the line of the class if the class does
@@ -103,7 +103,7 @@ def _truncate(line: str) -> str:
 
 
 def _registered(path: str) -> str | None:
-    """The source registered with linecache, which IPython does for each cell."""
+    """The source registered with linecache; IPython registers each cell."""
     linecache = sys.modules.get("linecache")
     entry = linecache.cache.get(path) if linecache is not None else None
     # An entry with a time stamp is a copy of a file.

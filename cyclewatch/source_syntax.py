@@ -47,7 +47,7 @@ def names_in(node: ast.AST) -> set[str]:
 
 
 def binds(statement: ast.stmt) -> Iterator[str]:
-    """The variables that a simple statement certainly assigns, without compound targets."""
+    """The variables that a simple statement certainly assigns; targets like `a, b` are ignored."""
     match statement:
         case ast.Assign(targets=targets):
             yield from (target.id for target in targets if isinstance(target, ast.Name))
@@ -148,7 +148,7 @@ def check_bound_once(source: Source, name: str, user: ast.AST, may_be_global: bo
 
 
 def check_object(source: Source, name: str, user: ast.AST) -> None:
-    """check_bound_once(), and raise NoDiff if the variable can be None.
+    """Like check_bound_once(), but also raise NoDiff if the variable can be None.
 
     The first parameter of a method and the result of a call are assumed not to be None.
     """
@@ -164,9 +164,9 @@ def check_object(source: Source, name: str, user: ast.AST) -> None:
 
 
 def check_stored_in(source: Source, statement: ast.stmt, variable: str) -> None:
-    """Raise NoDiff unless the statement stores its value in the object of `variable`.
+    """Raise NoDiff unless the statement stores its value in the object that `variable` refers to.
 
-    If it defines a function, the statements that use the function must store it there.
+    If it defines a function, each statement that uses the function must store it in that object.
     """
     if isinstance(statement, ast.FunctionDef):
         function = source.function_of(statement)
@@ -188,7 +188,7 @@ def check_stored_in(source: Source, statement: ast.stmt, variable: str) -> None:
 
 
 def class_defaults(node: ast.ClassDef, name: str) -> list[ast.expr]:
-    """The targets of the statements `name = None` of a class."""
+    """The targets of statements `name = None` in a class body."""
     found: list[ast.expr] = []
     for each in node.body:
         match each:
@@ -255,7 +255,7 @@ def function_around(source: Source, name: str, line: int) -> Definition:
 
 
 def uncalled_load(source: Source, name: str, line: int) -> ast.Attribute:
-    """The only uncalled expression `variable.name`: at `line`, otherwise in the file."""
+    """The only expression `variable.name` without a call, at `line` or else in the whole file."""
     classes = {node.name for node in source.all(ast.ClassDef)}
     loads = [
         node
@@ -291,7 +291,7 @@ def storing_class(source: Source, attribute: str, line: int) -> ast.ClassDef | N
 
 
 def stored_values(source: Source, attribute: str, line: int) -> list[ast.expr]:
-    """The value stored in an attribute at `line`, otherwise all such values."""
+    """The value stored in an attribute at `line`, otherwise all values stored in it."""
     found: list[tuple[ast.stmt, ast.expr]] = []
     for statement in ast.walk(source.tree):
         match statement:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds code that may use a part of an object after the object is freed.
 
-At each place that creates the object, it must be certain that the object outlives its parts. Only
-one file is examined; the comment above a diff names what to check.
+It must be certain that each created object outlives its parts. Only one file is examined; the
+comment above a diff names what to check.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 def check_not_temporary(source: Source, target: ast.ClassDef, names: set[str]) -> None:
-    """Raise NoDiff unless each instance of `target` certainly outlives its parts in the file.
+    """Raise NoDiff unless each instance of `target` that the file creates outlives its parts.
 
     `names` are the attributes of the instance through which the cycle goes.
     """
@@ -53,8 +53,9 @@ def check_not_temporary(source: Source, target: ast.ClassDef, names: set[str]) -
 
 
 def check_not_registered(source: Source, owner: ast.ClassDef, name: str) -> None:
-    """Raise NoDiff if a method of `owner` stores `self` outside its parents and children.
+    """Raise NoDiff if a method of `owner` stores `self` in another object.
 
+    Objects above and below it in the tree of parents and children are allowed.
     `name` is the attribute that stores the parent.
     """
     for method in _methods(owner):
@@ -72,7 +73,7 @@ def check_not_registered(source: Source, owner: ast.ClassDef, name: str) -> None
 
 
 def check_not_published(source: Source, name: str) -> None:
-    """Raise NoDiff if a method of the class stores a parameter, or a part of one, elsewhere."""
+    """Raise NoDiff if a method of the class stores a parameter, or a part of it, outside `self`."""
     owners = [each for each in source.all(ast.ClassDef) if each.name == short(name)]
     for owner, method in [(each, method) for each in owners for method in _methods(each)]:
         for value in _stored(method, set(parameters(method)[:1])):
@@ -115,7 +116,7 @@ def _creates(source: Source, value: ast.AST, makers: set[str], created: set[str]
 
 
 def _created(source: Source, scope: ast.AST, makers: set[str]) -> set[str]:
-    """The variables of a scope that refer to a created object."""
+    """The variables of a scope that refer to an object created by `makers`."""
     found: set[str] = set()
     for _ in range(2):
         for node in _own(scope):
@@ -128,7 +129,7 @@ def _created(source: Source, scope: ast.AST, makers: set[str]) -> set[str]:
 
 
 def _inner(value: ast.AST) -> Iterator[ast.AST]:
-    """An expression, and the expressions that its value consists of."""
+    """An expression, and the expressions whose values it contains, such as list items."""
     yield value
     if isinstance(value, ast.IfExp):
         children = [value.body, value.orelse]
@@ -147,7 +148,8 @@ def _inner(value: ast.AST) -> Iterator[ast.AST]:
 class _Parts:
     """Finds the parts of objects.
 
-    These are the attributes in `names`, items, and the results of calls with an object or a part.
+    Parts are the attributes in `names`, the items, and the results of calls that get the object or
+    a part as an argument.
     """
 
     def __init__(self, source: Source, makers: set[str], names: set[str]) -> None:
@@ -165,7 +167,7 @@ class _Parts:
         self._names = names | self._getters
 
     def is_kept(self, call: ast.Call) -> bool:
-        """Whether the created object is stored or returned, or stays alive until its last use."""
+        """Whether the object that `call` creates is stored, returned or alive at its last use."""
         node: ast.AST = call
         user = self._source.parent(node)
         if isinstance(user, ast.Attribute):
@@ -192,7 +194,7 @@ class _Parts:
         return isinstance(user, ast.AnnAssign)
 
     def check_function(self, function: ast.AST) -> None:
-        """Raise NoDiff if a function returns or stores a part of a created object without it."""
+        """Raise NoDiff if a function creates an object and keeps only a part of it."""
         created = _created(self._source, function, self._makers)
         parts = self._found(function, created)
         for value in [*_returned(function), *_stored(function, created | parts)]:
@@ -282,7 +284,7 @@ def _methods(owner: ast.ClassDef) -> list[ast.FunctionDef]:
 
 
 def _own(scope: ast.AST) -> list[ast.AST]:
-    """The nodes of a function, or those of a module outside functions."""
+    """The nodes of a function, or the nodes of a module that are not in functions."""
     if isinstance(scope, FUNCTIONS):
         return list(ast.walk(scope))
     found: list[ast.AST] = [scope]
@@ -312,7 +314,7 @@ def _stored(
 ) -> Iterator[ast.expr]:
     """The values that a scope stores in objects other than those in `inside`.
 
-    Attributes and items of the objects in `attributes_of` can be assigned, too.
+    Assignments to attributes and items of the objects in `attributes_of` are left out, too.
     """
     shared = {n for node in _own(scope) for n in getattr(node, "names", ()) if isinstance(n, str)}
     for node in _own(scope):

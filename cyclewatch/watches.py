@@ -42,9 +42,9 @@ atexit.register(_native.shutdown)
 class Watch:
     """A watch for reference cycles that keep tensors alive; active until :meth:`stop`.
 
-    Returned by :func:`watch`, :func:`warn_tensor_cycles` and :func:`observe_tensor_cycles`. A
-    context manager that stops the watch on exit. Dropping the last reference does not stop it.
-    The report and the statistics stay available after :meth:`stop`. All methods are thread-safe.
+    Returned by :func:`watch`, :func:`warn_tensor_cycles` and :func:`observe_tensor_cycles`. As a
+    context manager, it stops the watch on exit. Dropping the last reference does not stop it. The
+    report and the statistics stay available after :meth:`stop`. All methods are thread-safe.
 
     Examples:
         >>> with cyclewatch.watch(devices="cpu") as watch:
@@ -98,10 +98,11 @@ class Watch:
     def step(self, number: int) -> None:
         """Set the current training step, which is recorded with each collection and finding.
 
-        While automatic collection is off or objects are frozen, also scans the objects created
-        since the last collection, and the frozen objects, within the watch's budget. Findings are
-        reported in the step in which they appear, and marked as not collected. The first one logs a
-        warning. See `scan_every` and `census_every` of :func:`warn_tensor_cycles`.
+        While automatic collection is off or objects are frozen, also scans for unreachable tensors,
+        within the watch's budget. Such a scan examines the objects created since the last
+        collection, and the frozen objects. Its findings are reported in the step in which they
+        appear, and marked as not collected. The first such finding logs a warning. See `scan_every`
+        and `census_every` of :func:`warn_tensor_cycles`.
 
         Args:
             number: 0 to 2**63 - 1.
@@ -179,19 +180,19 @@ def warn_tensor_cycles(
     Args:
         devices: "auto" (accelerators if one is usable, else the CPU), "all", or device names such
             as ``("cuda", "cpu")`` or ``"cuda:1"``.
-        report_dir: Folder of the report files; by default the current directory. A relative path
-            is resolved now. If it is not writable, the report is written to the temporary
-            directory, and a warning is logged.
+        report_dir: Folder of the report files; by default the current directory. A relative path is
+            resolved at the time of the call. If it is not writable, the report is written to the
+            temporary directory, and a warning is logged.
         formats: Any of "text", "json", "dot", "svg" and "html"; one file is written for each.
         min_bytes: Ignore findings that retain fewer bytes.
-        budget: Share of wall time that the watch may use, above 0 and at most 1. Over budget, only
-            some collections are searched for owners. Totals are then lower bounds, and the report
-            states how many collections were not searched.
+        budget: Share of wall time that the watch may use, above 0 and at most 1. If the budget is
+            exceeded, only some collections are searched for owners. Totals are then lower bounds,
+            and the report states how many collections were not searched.
         capture_values: Also record values from the program, such as dict keys that are not
             identifiers.
         source_lines: Show the line of code of each suggestion, with one line before and after it.
-            Reports contain these lines. They are read after the collection, unless the file has
-            changed since this process began.
+            Reports contain these lines. The source is read after the collection, unless the file
+            has changed since this process began.
         scan_every: :meth:`Watch.step` scans for unreachable tensors in each step that is a multiple
             of this number; 0 disables scans. By default it scans while automatic collection is off
             (``gc.disable()``, a threshold of 0) or objects are frozen (``gc.freeze()``).
@@ -251,8 +252,8 @@ def observe_tensor_cycles(
     """Call ``callback(report)`` after each collection that freed tensors.
 
     The callback runs on the main thread, soon after the collection, and may run any Python code.
-    An Exception that it raises is passed to ``sys.unraisablehook``; other exceptions, such as
-    KeyboardInterrupt, propagate to the program. Does not write files.
+    An Exception raised by the callback is passed to ``sys.unraisablehook``; other exceptions, such
+    as KeyboardInterrupt, propagate to the program. Does not write files.
 
     Args:
         callback: Receives a :class:`Report` of that collection only.
@@ -333,9 +334,9 @@ def register_owner(owner_type: type, reader: Callable[[Any], Mapping[str, object
             with equal ``device`` and ``data_ptr`` share their memory, which is counted once.
 
     The reader is called during a collection, on the collecting thread, with an object that is
-    about to be freed. It must be fast and must not keep a reference to the object. If it raises
-    an Exception, the object is skipped and counted, and the reader's first exception is passed to
-    ``sys.unraisablehook``. Other exceptions, such as KeyboardInterrupt, are raised on the main
+    about to be freed. It must be fast and must not keep a reference to the object. If the reader
+    raises an Exception, the object is skipped and counted; the reader's first exception is passed
+    to ``sys.unraisablehook``. Other exceptions, such as KeyboardInterrupt, are raised on the main
     thread after the collection. An invalid result, such as more than 2**48 bytes, is logged once.
     Only the first 64 dimensions and the first 1,000 characters of each string are read.
 

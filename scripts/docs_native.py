@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Griffe extension: takes the docstrings of the extension module, which its stub file lacks."""
+"""A Griffe extension: adds the docstrings of the extension module, because its stub has none."""
 
 import importlib
 import re
@@ -16,7 +16,7 @@ class NativeDocstrings(griffe.Extension):
     """Adds the docstrings of cyclewatch._native; fails if a public member has none."""
 
     def on_package(self, *, pkg, **_):
-        """Change the package after it and the stub file have been loaded."""
+        """Add the docstrings once the package and the stub file have been loaded."""
         sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
         native = importlib.import_module("cyclewatch._native")
         for described in pkg["_native"].classes.values():

@@ -67,7 +67,7 @@ def path(drawing, style):
 
 
 def arrowhead(name, color):
-    """The end of the lines of one color."""
+    """An SVG marker for the end of a line."""
     return (
         f'<marker id="{name}" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" '
         f'markerHeight="9" markerUnits="userSpaceOnUse" orient="auto-start-reverse">'

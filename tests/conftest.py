@@ -20,26 +20,26 @@ PATIENCE = int(os.environ.get("CYCLEWATCH_TEST_PATIENCE", "1"))
 
 
 def pytest_addoption(parser, pluginmanager):
-    """Declare the options for pytest-asyncio in pyproject.toml if it is not installed."""
+    """Declare the pytest-asyncio options of pyproject.toml if the plugin is not installed."""
     if not pluginmanager.has_plugin("asyncio"):
         parser.addini("asyncio_default_fixture_loop_scope", "pytest-asyncio's own")
 
 
 def pytest_configure():
-    """Restore SIGINT: shells ignore it in background jobs, which child processes inherit."""
+    """Restore SIGINT, which shells ignore in background jobs; child processes inherit that."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclasses.dataclass(frozen=True)
 class Interpreter:
-    """An interpreter that can import cyclewatch. Only the first one may have torch."""
+    """An interpreter that can import cyclewatch. Only the first interpreter may have torch."""
 
     path: str
     has_torch: bool
 
     def run(self, program, *arguments, check=True, cwd=None, timeout=120, words="", **environment):
-        """Run `program`, a path or source text, in a child process; `words` is its stdin."""
+        """Run `program`, a path or source text, in a child process with `words` on stdin."""
         start = [str(program)] if isinstance(program, Path) else ["-c", textwrap.dedent(program)]
         outcome = subprocess.run(
             [self.path, "-X", "faulthandler", *start, *map(str, arguments)],

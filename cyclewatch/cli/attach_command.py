@@ -87,7 +87,7 @@ def examine(pid: int, devices: list[str], timeout: float) -> bytes:
     Args:
         pid: The process.
         devices: As for ``cyclewatch run``.
-        timeout: Seconds until the main thread of the process must run Python code.
+        timeout: Seconds to wait until the main thread of the process runs Python code.
 
     Raises:
         Failure: The process cannot be examined.
@@ -171,7 +171,7 @@ def _version(pid: int) -> str | None:
 
 
 def _check_paths(pid: int, folder: str) -> None:
-    """Fail if the process sees other files under the paths that it must open."""
+    """Fail if the process sees another file at a path that it must open, as in a container."""
     for path in (folder, os.path.abspath(_native.__file__)):
         try:
             is_same = os.path.samefile(f"/proc/{pid}/root{path}", path)
@@ -224,7 +224,7 @@ def _wait(pid: int, folder: str, timeout: float) -> bytes:
             _withdraw(pid)
             raise Failure(
                 f"the main thread of process {pid} has not run Python code for {timeout:g} "
-                "seconds: it is stopped, or in a call of C code"
+                "seconds: it is stopped, or executing C code"
             )
         time.sleep(_PAUSE)
 
@@ -235,7 +235,7 @@ def _contents(folder: str, name: str) -> bytes:
 
 
 def _withdraw(pid: int) -> None:
-    """Replace the script with an empty one: the process would report a missing file."""
+    """Replace the script with an empty one; if it were deleted, the process would report that."""
     try:
         sys.remote_exec(pid, os.devnull)  # type: ignore[attr-defined,unused-ignore]
     except (OSError, RuntimeError):

@@ -24,7 +24,7 @@ _FIELDS = ("id", "title", "shape", "explanation", "advice", "before", "after", "
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Print the pattern or the diff. Return NO if there is none, or the signature is unknown."""
+    """Print the pattern or the diff. Return NO if there is no diff or the signature is unknown."""
     subject = arguments.subject
     if not subject.startswith(_SIGNATURE):
         if arguments.diff:

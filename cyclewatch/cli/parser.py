@@ -18,7 +18,7 @@ PROGRAM = "cyclewatch"
 SUMMARY = "find reference cycles that keep device memory alive, and the reference to cut"
 ENVIRONMENT = (
     "CYCLEWATCH=1 watches every Python program of this installation, as run does; 0 or an empty "
-    "value does not. Each option of run has a variable, such as CYCLEWATCH_MIN_BYTES for "
+    "value turns that off. Each option of run has a variable, such as CYCLEWATCH_MIN_BYTES for "
     "--min-bytes and CYCLEWATCH_FAIL=1 for --fail."
 )
 EXIT_STATUS = (
@@ -146,11 +146,10 @@ def _add_run(command: Callable[..., _Parser]) -> None:
     run = command(
         "run",
         "run a program under a watch",
-        "Run an unmodified Python program under a watch. This process is replaced by python. "
-        "Nothing is printed while the program runs; at exit, one sentence on standard error "
-        "summarizes the findings, if there are any, and names the report, which is written at the "
-        "first finding. "
-        "Arguments after the program are passed to it.",
+        "Run an unmodified Python program under a watch. The cyclewatch process is replaced "
+        "by python. Nothing is printed while the program runs. The report is written at the first "
+        "finding; at exit, one sentence on standard error summarizes the findings and names the "
+        "report. Arguments after the program are passed to it.",
         usage=f"{PROGRAM} run [OPTION...] SCRIPT [ARGUMENT...]\n"
         f"       {PROGRAM} run [OPTION...] -m MODULE [ARGUMENT...]\n"
         f"       {PROGRAM} run [OPTION...] -c COMMAND [ARGUMENT...]",
@@ -183,8 +182,8 @@ def _add_run(command: Callable[..., _Parser]) -> None:
     run.setting(
         "--budget",
         metavar="SHARE",
-        help="share of wall time for the watch, such as 0.01 or 1%%; over budget, only some "
-        "collections are searched (default: 0.01)",
+        help="share of wall time that the watch may use, such as 0.01 or 1%%; beyond that, only "
+        "some collections are searched (default: 0.01)",
     )
     run.setting(
         "--no-source",
@@ -204,8 +203,8 @@ def _add_run(command: Callable[..., _Parser]) -> None:
     run.setting(
         "--scan-every",
         metavar="SECONDS",
-        help="while automatic collection is off or objects are frozen, scan for unreachable "
-        "tensors on the main thread at this interval; 0 never scans (default: one scan at exit)",
+        help="scan for unreachable tensors on the main thread at this interval, while automatic "
+        "collection is off or objects are frozen; 0 never scans (default: one scan at exit)",
     )
     run.setting(
         "--census-every",

@@ -53,7 +53,7 @@ def show(text: str, color: str = "auto") -> None:
 
 
 def raw(contents: str | bytes) -> None:
-    """Print a document (JSON, HTML ...) without cleaning it."""
+    """Print a document (JSON, HTML ...) without replacing control characters."""
     if sys.stdout is None:
         raise Failure("cannot write to standard output: it is closed")
     data = contents.encode("utf-8") if isinstance(contents, str) else contents

@@ -66,12 +66,12 @@ def pytest_report_from_serializable(config: pytest.Config, data: dict[str, Any])
 
 @pytest.fixture
 def tensor_cycles(pytestconfig: pytest.Config) -> Iterator[Watch]:
-    """A :class:`cyclewatch.Watch` that is active during the test; call ``gc.collect()`` first."""
+    """A running :class:`cyclewatch.Watch`; call ``gc.collect()`` before reading its findings."""
     import cyclewatch
     from cyclewatch.collecting import collect
 
     settings = read_settings(pytestconfig)
-    collect()  # older garbage is not this test's
+    collect()  # older garbage does not belong to this test
     with cyclewatch.watch(
         devices=settings.devices, min_bytes=settings.min_bytes, budget=1.0
     ) as watch:
@@ -80,7 +80,7 @@ def tensor_cycles(pytestconfig: pytest.Config) -> Iterator[Watch]:
 
 @pytest.fixture
 def tensors_released(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fails the test if more tensor memory is reachable after it; names what holds it."""
+    """Fails the test if more tensor memory is reachable after it than before; names the holders."""
     from cyclewatch.pytest_plugin.live_check import check_live_tensors
 
     yield from check_live_tensors(request, read_settings(request.config))

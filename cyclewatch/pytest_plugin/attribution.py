@@ -84,9 +84,10 @@ class Survivors:
         return list(self._survivors.values())
 
     def reassign_fixtures(self, ended: set[object], item: pytest.Item) -> bool:
-        """Set `item` as the creator of survivors that the setup of the nodes in `ended` created.
+        """Attribute to `item` the survivors that the setup of the nodes in `ended` created.
 
-        Their teardown is part of the teardown of `item`. Returns True if any are alive.
+        pytest tears these nodes down together with `item`. Returns True if any of the survivors are
+        alive.
         """
         found = False
         for each in self.alive() if ended else []:

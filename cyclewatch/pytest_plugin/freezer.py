@@ -42,7 +42,7 @@ class Freezer:
         self._freeze()
 
     def collect(self) -> bool:
-        """Collect the test's garbage. Returns True if older objects were collected with it."""
+        """Collect the test's garbage. Returns True if older objects were examined, too."""
         canary = weakref.ref(self._canary) if self._canary is not None else None
         self._canary = None
         collect()
@@ -55,7 +55,7 @@ class Freezer:
         return False
 
     def collect_everything(self) -> None:
-        """Collect the whole heap. This takes as long as without freezing."""
+        """Collect the whole heap, including the frozen objects."""
         if self._enabled:
             gc.unfreeze()
         collect()

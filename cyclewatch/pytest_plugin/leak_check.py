@@ -132,7 +132,7 @@ class LeakCheck:
     ) -> None:
         """Find the cycles that the phase left as garbage. Raises TensorCycle if they fail the test.
 
-        If the phase itself raised `error`, the text is added to its report instead.
+        If the phase itself raised `error`, the text of TensorCycle is added to its report instead.
         """
         if when == "teardown" and isinstance(run.item, pytest.Function):
             # The values of torn-down fixtures, which pytest is about to drop.

@@ -56,7 +56,7 @@ def check_live_tensors(request: pytest.FixtureRequest, settings: Settings) -> It
 
 
 def _definitions(request: pytest.FixtureRequest) -> set[pytest.FixtureDef[object]]:
-    """The fixtures that have a value."""
+    """The fixtures that currently have a cached value."""
     every = request.session._fixturemanager._arg2fixturedefs.values()
     return {each for definitions in every for each in definitions if each.cached_result}
 

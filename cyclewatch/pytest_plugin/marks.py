@@ -28,14 +28,14 @@ class Allowance:
         return self.pattern is None or fnmatchcase(finding.pattern, self.pattern)
 
     def allowed(self, findings: list[Finding]) -> list[Finding]:
-        """Return the accepted findings: all that the mark covers, or none if they are too large."""
+        """Return all findings that the mark covers, or none if they exceed `max_bytes` together."""
         covered = [finding for finding in findings if self.covers(finding)]
         total = sum(finding.attributed_bytes for finding in covered)
         return covered if self.max_bytes is None or total <= self.max_bytes else []
 
 
 def mode_for(item: pytest.Item, mode: str) -> str:
-    """The mode for `item` in a run with `mode`. A marked test is always checked."""
+    """The mode for `item`: "fail" if it is marked no_tensor_cycles, otherwise that of the run."""
     return "fail" if item.get_closest_marker("no_tensor_cycles") is not None else mode
 
 

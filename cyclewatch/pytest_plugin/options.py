@@ -21,7 +21,7 @@ _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
 def parse_bytes(text: str | int) -> int:
-    """``"1 MB"``, ``"64KiB"`` or ``4096`` as a number. Raises ValueError for anything else."""
+    """``"1 MB"``, ``"64KiB"`` or ``4096`` in bytes. Raises ValueError for anything else."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", str(text))
     if found is None or found[2].upper() not in _UNITS:
         raise ValueError(f"{text!r} is not a size; write it as 4096, '64 KiB' or '1 MB'")
@@ -179,8 +179,8 @@ OPTIONS = (
     ),
     Option(
         "--cyclewatch-live",
-        "Fail tests after which more tensor memory is reachable than before, and name what holds "
-        "it. Scans the heap twice per test.",
+        "Fail tests after which more tensor memory is reachable than before, and name the holders. "
+        "Scans the heap twice per test.",
         "false",
         _boolean,
     ),

@@ -69,7 +69,7 @@ class CycleRecord(TypedDict):
 
 
 def uncounted(record: CycleRecord) -> CycleRecord:
-    """A copy of `record` without numbers, for another test that created the same cycle."""
+    """A copy of `record` with sizes and counts 0, for another test that created the same cycle."""
     copy = record.copy()
     copy["retained_bytes"] = copy["attributed_bytes"] = copy["occurrences"] = 0
     copy["signatures"] = {}
@@ -175,7 +175,7 @@ class Classifier:
         allowances: Sequence[Allowance] = (),
         is_expected: Callable[[Finding], bool] = lambda _: False,
     ) -> tuple[list[Finding], list[CycleRecord]]:
-        """Return the new ones among `findings`, and a record of each finding."""
+        """Return those of `findings` that are new, and a record of each finding."""
         statuses: dict[str, tuple[str, str]] = {}
         unsettled: list[Finding] = []
         for finding in findings:

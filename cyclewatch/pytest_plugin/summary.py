@@ -38,7 +38,7 @@ _MAX_LINES = 20
 
 
 class Summary:
-    """The summary of a run. There is only one, also under xdist."""
+    """The summary of a run. Under xdist, only the controller has one."""
 
     def __init__(
         self, settings: Settings, results: ProcessResults, baseline_update: BaselineUpdate | None

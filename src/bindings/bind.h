@@ -14,8 +14,8 @@
 namespace cyclewatch::bindings {
 
 // Call guard for functions that access module state. Arguments and results are converted outside
-// the lock, because the conversion may run Python. Properties need an explicit cpp_function to use
-// it.
+// the lock, because the conversion may run Python. pybind11 applies a call guard to a property only
+// if the getter is an explicit cpp_function.
 using Locked = pybind11::call_guard<python::StateLock>;
 
 using ReportClass = pybind11::class_<model::Report, std::shared_ptr<model::Report>>;
@@ -26,11 +26,12 @@ void bind_catalog(pybind11::module_& module);
 // Finding and its parts: Reference, Owner, Variant, ProcessOccurrences.
 void bind_finding(pybind11::module_& module);
 
-// Report and its parts. Calls bind_finding() and bind_render(). Parts are views into the report and
-// keep it alive, so a model::Report must not change once Python holds it.
+// Report and its parts. Calls bind_finding() and bind_render(). The Python objects of parts are
+// views into the report and keep it alive. Therefore a model::Report must not change once Python
+// holds it.
 void bind_report(pybind11::module_& module);
 
-// Adds to_text() and its siblings, save() and load() to `report_class`; load_report(),
+// Adds the to_<format>() methods, save() and load() to `report_class`. Adds load_report(),
 // write_file(), format_names() and text helpers to `module`.
 void bind_render(pybind11::module_& module, ReportClass& report_class);
 

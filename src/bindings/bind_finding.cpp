@@ -50,8 +50,8 @@ void bind_source_excerpt(py::module_& module) {
         .def_readonly("lines", &Self::lines, "The lines; long lines are truncated.")
         .def_property_readonly("columns",
                                &columns_or_none,
-                               "First column of the expression in that line, from 1, and the "
-                               "column after its last character; None if unknown.")
+                               "The column at which the expression on `line` begins, counted from "
+                               "1, and the column after its end; None if unknown.")
         .def("__repr__", [](const Self& self) {
             return "<SourceExcerpt of line " + std::to_string(self.line) + ">";
         });
@@ -83,20 +83,20 @@ void bind_reference(py::module_& module) {
             "holder_path",
             text_or_none(&Self::holder_path),
             "Where the holder is stored, such as 'Registry._pairs', if it is a container or one of "
-            "several bound methods to replace; for a method of a container, where the container is "
-            "stored. Set for cuts and alternatives; None if unknown.")
+            "several bound methods to replace. If the holder is a method of a container: where the "
+            "container is stored. Set for cuts and alternatives only; None if unknown.")
         .def_readonly("label",
                       &Self::label,
                       "The attribute, index, key or variable: '.callback', 'closure:self', '[3]'.")
-        .def_readonly("target", &Self::target, "The object to which it refers.")
+        .def_readonly("target", &Self::target, "The object that the reference refers to.")
         .def_property_readonly("location",
                                text_or_none(&Self::location),
                                "'path:line' of the code to change; None if unknown.")
-        .def_property_readonly("base_class",
-                               text_or_none(&Self::base_class),
-                               "The base class of the holder in whose method `location` is, such "
-                               "as 'mylib.Module'; None if it is the class of the holder, or "
-                               "unknown.")
+        .def_property_readonly(
+            "base_class",
+            text_or_none(&Self::base_class),
+            "If `location` is in a method of a base class of the holder: that base class, such as "
+            "'mylib.Module'. Otherwise, or if unknown, None.")
         .def_readonly("references",
                       &Self::references,
                       "For a cut: the number of such references that the code at `location` stores "
@@ -150,8 +150,8 @@ void bind_owner(py::module_& module) {
         .def_property_readonly(
             "allocated_at",
             text_or_none(&Self::allocated_at),
-            "'path:line' that created the owner (from tracemalloc) or allocated its memory (from "
-            "torch's memory history); None if neither recorded it.")
+            "'path:line' of the code that created the owner (from tracemalloc) or allocated its "
+            "memory (from torch's memory history); None if neither recorded it.")
         .def("__repr__", [](const Self& self) {
             return "<Owner " + self.type + " " + base::format_bytes(self.bytes) + " on " +
                    self.device + " at " + quoted(self.path) + ">";
@@ -296,7 +296,7 @@ void bind_finding_lists(FindingClass& added) {
             "variants",
             list_of(&model::Finding::variants),
             "If one change fixes cycles of several signatures: an entry for each signature, "
-            "largest first, including the one shown. Otherwise empty.")
+            "largest first, including `signature`. Otherwise empty.")
         .def_property_readonly("by_process",
                                list_of(&model::Finding::by_process),
                                "The occurrences in each process, in the order of "
@@ -330,8 +330,9 @@ void bind_finding_sizes(FindingClass& added) {
         .def_readonly("occurrences", &Self::occurrences, "Number of cycles found.")
         .def_readonly("freed_share",
                       &Self::freed_share,
-                      "Share of `retained_bytes` that `cuts` frees, 0 to 1, for the largest "
-                      "occurrence. 0 if unknown, or if another cycle also retains the memory.");
+                      "The share of the largest occurrence's retained bytes that cutting `cuts` "
+                      "frees, from 0 to 1. 0 if unknown, or if another cycle also retains the "
+                      "memory.");
 }
 
 }  // namespace

@@ -86,29 +86,30 @@ void bind_collection(py::module_& module) {
         "    >>> collection.generation, collection.owners, collection.released_bytes\n"
         "    (2, 1, 4096)");
     of_package(added)
-        .def_readonly(
-            "process", &Self::process, "Index into `Report.processes` of the process it ran in.")
+        .def_readonly("process", &Self::process, "Index of the process in `Report.processes`.")
         .def_readonly("number",
                       &Self::number,
-                      "Number among all collections since the start of the watch, from 1.")
+                      "Position among all collections since the start of the watch, from 1.")
         .def_readonly("generation", &Self::generation, "The generation, as in `gc.callbacks`.")
         .def_readonly("scan",
                       &Self::scan,
-                      "True for a scan: found without a collection, and nothing was freed.")
+                      "True for a scan, which finds unreachable objects but frees nothing.")
         .def_readonly("started_at",
                       &Self::started_at,
                       "Seconds from the start of the watch to the start of the collection.")
         .def_readonly("duration",
                       &Self::duration,
-                      "Seconds the collection took, including the watch's share.")
+                      "Seconds that the collection took, including the time in the watch.")
         .def_readonly("own_seconds",
                       &Self::own_seconds,
-                      "Seconds of `duration` that were spent in the watch.")
+                      "The part of `duration` that was spent in the watch.")
         .def_readonly("dead_for_at_most",
                       &Self::dead_for_at_most,
-                      "Seconds since an earlier collection could have freed the memory.")
-        .def_readonly(
-            "unreachable", &Self::unreachable, "Number of objects the collector found unreachable.")
+                      "Upper bound of the seconds for which the memory was unreachable: the time "
+                      "since the last collection that would have freed it.")
+        .def_readonly("unreachable",
+                      &Self::unreachable,
+                      "Number of objects that the collector found unreachable.")
         .def_readonly("owners", &Self::owners, "Number of unreachable tensor owners.")
         .def_readonly("released_bytes",
                       &Self::released_bytes,
@@ -118,8 +119,8 @@ void bind_collection(py::module_& module) {
                                "The step last passed to Watch.step(); None if there was none.")
         .def_property_readonly("device_memory",
                                list_of(&Self::device_memory),
-                               "Memory in use on the devices of these owners; empty if unknown or "
-                               "if the watch was over its budget.")
+                               "Memory in use on the devices of the unreachable owners; empty if "
+                               "unknown or if the watch had exceeded its budget.")
         .def_property_readonly("findings",
                                list_of(&Self::findings),
                                "The findings of this collection, largest first, at most 16.")
@@ -174,21 +175,25 @@ void bind_generation_totals(py::module_& module) {
     of_package(added)
         .def_readonly("generation", &Self::generation, "The generation, as in `gc.callbacks`.")
         .def_readonly("collections", &Self::collections, "Number of collections.")
-        .def_readonly(
-            "seconds", &Self::seconds, "Seconds they took, without the time spent in the watch.")
+        .def_readonly("seconds",
+                      &Self::seconds,
+                      "Seconds that the collections took, without the time spent in the watch.")
         .def_readonly("share", &Self::share, "`seconds` divided by the duration of the watch.")
-        .def_property_readonly("examined",
-                               int_or_none<0>(&Self::examined),
-                               "Number of objects they examined; None before CPython 3.15.")
-        .def_readonly("reclaimed", &Self::reclaimed, "Number of objects they reclaimed.")
+        .def_property_readonly(
+            "examined",
+            int_or_none<0>(&Self::examined),
+            "Number of objects that the collections examined; None before CPython 3.15.")
         .def_readonly(
-            "freeing", &Self::freeing, "Number of these collections that freed device memory.")
+            "reclaimed", &Self::reclaimed, "Number of objects that the collections freed.")
+        .def_readonly("freeing", &Self::freeing, "Number of collections that freed device memory.")
         .def_readonly("freeing_seconds",
                       &Self::freeing_seconds,
-                      "Seconds of `seconds` in the collections that freed device memory.")
-        .def_readonly("freed_bytes",
-                      &Self::freed_bytes,
-                      "Device bytes they freed on the watched devices, each storage once.")
+                      "The part of `seconds` spent in collections that freed device memory.")
+        .def_readonly(
+            "freed_bytes",
+            &Self::freed_bytes,
+            "Device bytes that the collections freed on the watched devices, each storage "
+            "once.")
         .def("__repr__", [](const Self& self) {
             return "<GenerationTotals of generation " + std::to_string(self.generation) + ": " +
                    base::counted(self.collections, "collection") + ", " +
@@ -232,7 +237,7 @@ void bind_stats(py::module_& module) {
                       "Seconds spent in the watch during collections, scans and censuses.")
         .def_readonly("collection_seconds",
                       &Self::collection_seconds,
-                      "Seconds all collections took, including the watch's share.")
+                      "Seconds that all collections took, including the time in the watch.")
         .def_readonly("elapsed", &Self::elapsed, "Seconds since the start of the watch.")
         .def_readonly("skipped", &Self::skipped, "The number of omissions, by reason.")
         .def(
@@ -295,8 +300,8 @@ void bind_merge(ReportClass& added) {
         "Findings that share a signature are merged, with an entry in `by_process` for each "
         "process. A process contained in several reports is counted once, in its latest state.\n\n"
         "Raises:\n"
-        "    ValueError: `reports` is empty, or merged reports overlap so that the result would "
-        "be wrong.\n\n"
+        "    ValueError: `reports` is empty, or merged reports overlap so that a process would be "
+        "counted twice or not at all.\n\n"
         "Examples:\n"
         "    >>> import glob\n"
         "    >>> report.save('rank0.json')\n"
@@ -311,8 +316,9 @@ ReportClass add_report_class(py::module_& module) {
     using Shared = std::shared_ptr<Self>;
     ReportClass added(module,
                       "Report",
-                      "The findings of a watch, the collections behind them, and what was left "
-                      "out.\n\nAn immutable snapshot; all methods are thread-safe. Rendering, "
+                      "The findings of a watch, the collections in which they were found, and the "
+                      "number of omitted items.\n\nAn immutable snapshot; all methods are "
+                      "thread-safe. Rendering, "
                       "loading and merging release the GIL.\n\n"
                       "Examples:\n"
                       "    >>> with cyclewatch.watch(devices='cpu') as watch:\n"
@@ -332,11 +338,11 @@ ReportClass add_report_class(py::module_& module) {
         .def_property_readonly(
             "collections",
             list_of(&Self::collections),
-            "The collections that found tensor owners, by process, in order. For a long run, an "
+            "The collections that found tensor owners, by process and time. For a long run, an "
             "evenly spaced sample.")
         .def_readonly("omitted_collections",
                       &Self::omitted_collections,
-                      "Number of such collections omitted from `collections`.")
+                      "Number of collections that found tensor owners but are not listed.")
         .def_property_readonly(
             "growing",
             [](const Shared& self) {
@@ -349,8 +355,8 @@ ReportClass add_report_class(py::module_& module) {
             [](const Shared& self) {
                 return self->live_owners ? views(self, *self->live_owners) : py::list();
             },
-            "The largest reachable tensors in a report of `cyclewatch attach`, largest first, at "
-            "most 100 groups of each process; otherwise empty.")
+            "The reachable tensors in a report of `cyclewatch attach`, largest first, at most 100 "
+            "groups per process. Empty in other reports.")
         .def_readonly("devices", &Self::devices, "The watched devices, as passed by the user.")
         .def_property_readonly(
             "notes",

@@ -24,14 +24,15 @@ using PathClass = py::class_<model::RetentionPath, std::shared_ptr<model::Retent
 using RootClass = py::class_<model::PathRoot, std::shared_ptr<model::PathRoot>>;
 
 void bind_root(py::module_& module) {
-    RootClass added(module,
-                    "PathRoot",
-                    "Where a Path begins: what keeps its first object alive. Immutable.\n\n"
-                    "Examples:\n"
-                    "    >>> cache = [Trainer()]\n"
-                    "    >>> root = cyclewatch.why_alive(cache[0])[0].root\n"
-                    "    >>> root.kind, root.text\n"
-                    "    ('module global', 'module global __main__.cache')");
+    RootClass added(
+        module,
+        "PathRoot",
+        "The start of a Path, which keeps the first object of the path alive. Immutable.\n\n"
+        "Examples:\n"
+        "    >>> cache = [Trainer()]\n"
+        "    >>> root = cyclewatch.why_alive(cache[0])[0].root\n"
+        "    >>> root.kind, root.text\n"
+        "    ('module global', 'module global __main__.cache')");
     of_package(added)
         .def_property_readonly("kind",
                                word_of(&model::PathRoot::kind),
@@ -41,8 +42,8 @@ void bind_root(py::module_& module) {
         .def_readonly(
             "text",
             &model::PathRoot::text,
-            "The name: 'train() local model', or 'thread gpu-0: train() local model' if it "
-            "is a root of another thread.")
+            "The name: 'train() local model', or 'thread gpu-0: train() local model' if the "
+            "root belongs to another thread.")
         .def_property_readonly("location",
                                text_or_none(&model::PathRoot::location),
                                "'path:line' of a running function, otherwise None.")
@@ -52,30 +53,33 @@ void bind_root(py::module_& module) {
 }
 
 void bind_path(py::module_& module) {
-    PathClass added(module,
-                    "Path",
-                    "The references from a root to an object. Immutable.\n\n"
-                    "``str(path)`` is one line, as the references would be written in Python.\n\n"
-                    "Examples:\n"
-                    "    >>> cache = {'last': [Trainer()]}\n"
-                    "    >>> path = cyclewatch.why_alive(cache['last'][0])[0]\n"
-                    "    >>> print(path)\n"
-                    "    module global __main__.cache -> cache['last'][0]\n"
-                    "    >>> [reference.label for reference in path.references]\n"
-                    "    ['.cache', \"['last']\", '[0]']\n"
-                    "    >>> path.cut.label, path.cut_frees\n"
-                    "    ('[0]', True)");
+    PathClass added(
+        module,
+        "Path",
+        "The references from a root to an object. Immutable.\n\n"
+        "``str(path)`` is one line, in which the references are written as in Python code.\n\n"
+        "Examples:\n"
+        "    >>> cache = {'last': [Trainer()]}\n"
+        "    >>> path = cyclewatch.why_alive(cache['last'][0])[0]\n"
+        "    >>> print(path)\n"
+        "    module global __main__.cache -> cache['last'][0]\n"
+        "    >>> [reference.label for reference in path.references]\n"
+        "    ['.cache', \"['last']\", '[0]']\n"
+        "    >>> path.cut.label, path.cut_frees\n"
+        "    ('[0]', True)");
     of_package(added)
         .def_property_readonly(
             "root",
             [](const std::shared_ptr<model::RetentionPath>& self) {
                 return std::shared_ptr<model::PathRoot>(self, &self->root);
             },
-            "What keeps the first object alive.")
-        .def_property_readonly("references",
-                               list_of(&model::RetentionPath::references),
-                               "In order; the last one leads to the object. Attribute dicts, "
-                               "closures and the dicts of an ``nn.Module`` are folded.")
+            "The start of the path, a PathRoot.")
+        .def_property_readonly(
+            "references",
+            list_of(&model::RetentionPath::references),
+            "The references in order; the last one refers to the object. Attribute dicts, "
+            "closures and the dicts of an ``nn.Module`` are not shown as "
+            "separate objects.")
         .def_property_readonly(
             "cut",
             [](const std::shared_ptr<model::RetentionPath>& self) -> py::object {
@@ -85,12 +89,13 @@ void bind_path(py::module_& module) {
                 return py::cast(std::shared_ptr<model::Reference>(self, &*self->cut));
             },
             "The reference to remove; None if the program cannot remove any.")
-        .def_readonly("cut_frees",
-                      &model::RetentionPath::cut_frees,
-                      "Whether removing `cut` frees the object, at the next collection if it is "
-                      "then part of a cycle. False if another path does not "
-                      "contain it, or if this is not known because C++ code may refer to the "
-                      "object, as in an autograd graph.")
+        .def_readonly(
+            "cut_frees",
+            &model::RetentionPath::cut_frees,
+            "Whether removing `cut` frees the object: at once, or at the next collection if "
+            "the object is part of a cycle. False if another path does not contain "
+            "`cut`. Also False if C++ code, such as an autograd graph, may refer to the "
+            "object.")
         .def("__str__", [](const model::RetentionPath& self) { return self.text; })
         .def("__repr__",
              [](const model::RetentionPath& self) { return "<Path " + quoted(self.text) + ">"; });
@@ -135,14 +140,15 @@ void bind_live_owner(py::module_& module) {
         .def_property_readonly("category",
                                word_of(&Self::category),
                                "'parameter', 'gradient', 'optimizer state', 'saved for backward' "
-                               "(only C++ code holds it), 'activation' or 'other'.")
+                               "(only C++ code refers to it), 'activation' or 'other'.")
         .def_property_readonly(
             "allocated_at",
             [](const Self& self) { return text_or_none(self.owner.allocated_at); },
-            "'path:line' that created one of them; None if tracemalloc is not tracing.")
+            "'path:line' of the code that created one of the tensors; None if tracemalloc is not "
+            "tracing.")
         .def_property_readonly("held_by",
                                list_of(&Self::held_by),
-                               "One or two paths to one of them, as :func:`why_alive` returns.")
+                               "One or two paths to one of the tensors, as from :func:`why_alive`.")
         .def("__repr__", [](const Self& self) {
             return "<LiveOwner " + std::to_string(self.owner.count) + " x " + self.owner.type +
                    ", " + base::format_bytes(self.bytes) + " on " + self.owner.device + ">";
@@ -168,14 +174,15 @@ void bind_growing_owner(py::module_& module) {
         "    >>> growing.held_by\n"
         "    'module global __main__.trainers -> trainers[0].batch'");
     add_owner_properties<Self>(of_package(added))
-        .def_property_readonly("held_by",
-                               text_or_none(&Self::held_by),
-                               "The path to one of them, as :func:`why_alive` names it; None if it "
-                               "is not known.")
+        .def_property_readonly(
+            "held_by",
+            text_or_none(&Self::held_by),
+            "The path to one of the tensors, in the format of :func:`why_alive`; None "
+            "if unknown.")
         .def_readonly("census_bytes",
                       &Self::census_bytes,
-                      "Bytes in the last censuses, at most six, oldest first; the last one "
-                      "is `nbytes`.")
+                      "Sizes in bytes in the last censuses, at most six, oldest first; the last "
+                      "one is `nbytes`.")
         .def_readonly("rate", &Self::rate, "Additional bytes per `unit`.")
         .def_property_readonly("unit",
                                word_of(&Self::unit),
@@ -224,11 +231,14 @@ std::vector<std::shared_ptr<model::LiveOwner>> live_owners(const std::vector<std
 void bind_storages(py::module_& module) {
     using Self = watch::ReportedStorages;
     py::class_<Self>(module, "Storages")
-        .def("forget_freed", &Self::forget_freed, Locked(), "Returns their bytes.")
+        .def("forget_freed",
+             &Self::forget_freed,
+             Locked(),
+             "Returns the bytes of the forgotten storages.")
         .def_property_readonly(
             "sizes",
             [](const Self& self) { return py::dict(py::cast(self.sizes())); },
-            "By device.");
+            "Bytes by device.");
     module.def(
         "live_storages",
         [](const std::vector<std::string>& devices) {
@@ -236,8 +246,8 @@ void bind_storages(py::module_& module) {
                 watch::Dispatcher::instance().live_storages(selected(devices)));
         },
         Locked(),
-        "The storages of the tracked owners on these devices that a collection would not free. "
-        "Does not keep them alive.");
+        "The storages on these devices whose owners the collector tracks and would not free. Does "
+        "not keep the storages alive.");
 }
 
 py::tuple why_alive(const py::list& box, std::size_t paths, bool ignore_caller) {
@@ -264,23 +274,26 @@ void bind_retention(py::module_& module) {
     bind_live_owner(module);
     bind_growing_owner(module);
     bind_storages(module);
-    module.def("live_owners",
-               &live_owners,
-               Locked(),
-               py::arg("devices"),
-               py::arg("min_bytes") = 0,
-               py::arg("top") = py::none(),
-               py::arg("show_keys") = true,
-               py::arg("known") = py::none(),
-               py::arg("ignored") = py::list(),
-               py::arg("fixtures") = py::list(),
-               "The tracked owners that a collection would not free, in groups. `known`: storages "
-               "to leave out. `ignored`: paths through these objects do not count; owners without "
-               "another path are left out. `fixtures`: names and values of pytest's fixtures.");
-    module.def("why_alive",
-               &why_alive,
-               Locked(),
-               "The paths to the item of a list, and whether only reference cycles hold it.");
+    module.def(
+        "live_owners",
+        &live_owners,
+        Locked(),
+        py::arg("devices"),
+        py::arg("min_bytes") = 0,
+        py::arg("top") = py::none(),
+        py::arg("show_keys") = true,
+        py::arg("known") = py::none(),
+        py::arg("ignored") = py::list(),
+        py::arg("fixtures") = py::list(),
+        "The owners that the collector tracks and would not free, in groups. `known`: storages "
+        "to leave out. `ignored`: paths through these objects do not count; owners without "
+        "another path are left out. `fixtures`: names and values of pytest's fixtures.");
+    module.def(
+        "why_alive",
+        &why_alive,
+        Locked(),
+        "Expects a list of one object; returns the paths to the object, and whether only reference "
+        "cycles hold it.");
 }
 
 }  // namespace cyclewatch::bindings

@@ -62,7 +62,7 @@ std::vector<render::Format> formats_from(const std::vector<std::string>& names) 
     return formats;
 }
 
-// A Python callable. Copying one does not change its refcount.
+// A Python callable. Copies share one reference, so copying does not change the refcount.
 class Callback {
   public:
     explicit Callback(py::object function)
@@ -351,7 +351,7 @@ void bind_process_watch(py::module_& module) {
         "fail",
         [](int status) { failure_status = status; },
         py::arg("status"),
-        "Replaces exit status 0 of the process. Requires offer_failure().");
+        "If the process exits with status 0, replaces it with `status`. Requires offer_failure().");
 }
 
 }  // namespace
@@ -371,7 +371,7 @@ void bind_watch(py::module_& module) {
         "report_stem",
         [] { return watch::report_stem(watch::describe_program()); },
         Locked(),
-        "The default name of a report file without suffix.");
+        "The default name of a report file, without the suffix.");
     bind_scan(module);
     module.def("start_watch", &start_watch, Locked());
     module.def(

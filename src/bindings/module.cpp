@@ -33,8 +33,8 @@ const char* unsupported_reason() {
     return nullptr;
 }
 
-// Makes pickle and copy raise TypeError. The default for old protocols creates an instance of a
-// base class without its C++ object, which crashes.
+// Makes pickle and copy raise TypeError. For old protocols, the default creates an instance
+// without its C++ object, and using that instance crashes.
 void disable_pickling(pybind11::module_& module) {
     const auto raise = [](const pybind11::object& self, const pybind11::args&) {
         throw pybind11::type_error("cannot pickle or copy " +
@@ -75,10 +75,11 @@ void reset_locks_after_fork() {
 
 }  // namespace
 
-// Not PyInit__native(), which first checks that the interpreter is supported. Python takes the
-// module's name from its spec.
+// Called by PyInit__native() after it has checked that the interpreter is supported. The name of
+// the function does not matter, because Python takes the module's name from its spec.
 PYBIND11_MODULE(_native_if_supported, module, pybind11::mod_gil_not_used()) {
-    // Since 3.13, CPython calls the PyInit function of every extension in the main interpreter.
+    // Checked again in the importing interpreter, because CPython 3.13 and later call every PyInit
+    // function in the main interpreter.
     if (const char* const reason = unsupported_reason()) {
         throw pybind11::import_error(reason);
     }

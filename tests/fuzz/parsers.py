@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads any bytes as a baseline or a configuration: they are accepted, or rejected with a message.
+"""Reads any bytes as a baseline or a configuration. Invalid input must be rejected with a message.
 
-The functions raise AssertionError on failure, or an unexpected exception from the parser.
+On failure the functions raise AssertionError, or the parser's unexpected exception.
 """
 
 import logging
@@ -48,7 +48,7 @@ def check_baseline(folder, contents):
 
 
 def check_configuration(folder, name, contents):
-    """Read `contents` as the file `name` in `folder`, the current folder; returns the log."""
+    """Read `contents` as the file `name` in the current directory, `folder`; returns the log."""
     for path in folder.iterdir():
         path.unlink()
     (folder / name).write_bytes(contents)

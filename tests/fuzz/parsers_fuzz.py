@@ -29,7 +29,7 @@ FOLDER = Path(__file__).resolve().parents[2] / ".build" / "fuzz" / "parsers"
 
 
 def use_parser_in_python():
-    """Replace the C parser of json, which has no coverage."""
+    """Replace json's C parser with its Python parser, because C code yields no coverage."""
     json.decoder.scanstring = json.decoder.py_scanstring
     json.scanner.make_scanner = json.scanner.py_make_scanner
     json._default_decoder = json.JSONDecoder()

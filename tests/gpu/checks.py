@@ -115,7 +115,7 @@ def capture(device):
 
 
 def streams(device):
-    """Tensors on several streams are found if their cycles are freed while they are in use."""
+    """Tensors are found if their cycles are freed while several streams use the tensors."""
     if device == "cpu":
         return {"streams": 0}
     several = [torch.cuda.Stream() for _ in range(4)]
@@ -138,7 +138,7 @@ def streams(device):
 
 
 class Collecting(torch.autograd.Function):
-    """Leaks a cycle and collects, on the thread on which autograd calls it."""
+    """Leaks a cycle and collects garbage, both on the thread on which autograd calls it."""
 
     threads = []
 
@@ -198,7 +198,7 @@ def compiled(device):
 
 
 def out_of_memory(device):
-    """If memory runs out because cycles retain it, the program gets the error and continues."""
+    """If memory runs out because of cycles, the program catches the error and continues."""
     error = torch.cuda.OutOfMemoryError if device == "cuda" else RuntimeError
     with watching(device) as watch:
         for _ in range(10):
@@ -312,7 +312,7 @@ def memory_history(device):
 
 
 def overhead(device):
-    """Training step time with and without a watch, measured alternately."""
+    """The time of a training step with and without a watch, measured alternately."""
     step = training_step(device)
     steps, rounds = (200, 15) if device == "cuda" else (3, 3)
     seconds_of(step, steps, device)

@@ -114,7 +114,7 @@ def runs_elsewhere(text):
 
 
 def environment():
-    """The variables of a shell in which cyclewatch is installed and no browser opens."""
+    """The environment of a shell in which cyclewatch is installed and no browser opens."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -167,7 +167,7 @@ def test_block_runs(tmp_path, language, text):
 
 
 def cards():
-    """Page, program and text of each block with a card that follows a program."""
+    """Page, program and card of each card block that follows a program block."""
     for page in PAGES:
         found = [block.groups() for block in BLOCK.finditer(page.read_text(encoding="utf-8"))]
         for number, ((first, program), (second, card)) in enumerate(pairwise(found), 1):
@@ -220,7 +220,7 @@ def transcript(text):
 
 
 def comparable(text):
-    """The text without line breaks, which depend on the lengths of paths, and measured values."""
+    """The text without measured values and without line breaks, which depend on path lengths."""
     measured = r"(?:\d[\d.,]* of )?\d[\d.,]* (?:[mu]?s|%|collections?|objects?)\b"
     text = re.sub(rf"{measured}|\d[\d.]* %|\S+Z,|process \d+|Python [\d.]+", "-", text)
     return " ".join(text.split())

@@ -170,7 +170,7 @@ def test_scan_reports_the_storages_that_the_collection_frees(description, genera
 
 
 def random_case(generator):
-    """Like descriptions(), but with the standard library and denser."""
+    """Like descriptions(), but without hypothesis, and with more references per node."""
     size = generator.randint(2, 16)
     description = []
     for _ in range(size):

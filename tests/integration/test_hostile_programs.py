@@ -65,7 +65,7 @@ def output_of(interpreter, program, scenario, *flags):
 
 
 def check(interpreter, program, scenario, expected):
-    """Run the scenario both ways, compare, and return its output."""
+    """Run the scenario with and without a watch, compare the outputs, and return one."""
     without, stderr = output_of(interpreter, program, scenario)
     (*with_watch, line), stderr_with_watch = output_of(interpreter, program, scenario, "--watch")
     assert with_watch == without

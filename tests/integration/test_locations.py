@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Locations: the line that stores a reference, its source, allocations if tracemalloc traces."""
+"""Locations of stores, their source lines, and allocation sites if tracemalloc is tracing."""
 
 import json
 import re
@@ -13,7 +13,7 @@ LINES = ALLOCATING.read_text().splitlines()
 
 
 def marked_lines(arrow):
-    """Attributes in the comments `# <- ...` of the program, with the marked lines."""
+    """Map the labels in the comments `# <- ...` of the program to the marked lines."""
     marked = {}
     for number, line in enumerate(PROGRAM.read_text().splitlines(), 1):
         if found := re.search(rf"# {arrow} (.*)", line):
@@ -32,7 +32,7 @@ def test_attributes_are_located_where_they_are_stored(interpreter, mode):
 
 
 def line_of(text):
-    """The location of the only line `text` of the program; indentation is optional."""
+    """The location of the only line of the program that is `text`, with or without indentation."""
     (number,) = [number for number, line in enumerate(LINES, 1) if text in (line, line.strip())]
     return f"{ALLOCATING}:{number}"
 

@@ -26,8 +26,8 @@ def assert_same(with_watch, without):
 def timing(interpreter, threshold):
     """Flags for automatic collections.
 
-    On free-threaded builds, each thread first counts up to 512 objects itself, so the time of a
-    collection depends on all earlier imports.
+    On free-threaded builds, each thread counts up to 512 new objects before it adds them to the
+    shared count. Therefore all earlier imports affect when an automatic collection runs.
     """
     return [] if interpreter.free_threaded else ["--threshold", threshold]
 

@@ -26,7 +26,7 @@ def read_rules(text):
 
 
 def needed_permission(include, rooms):
-    """The permissions that allow `include`. If the set is empty, none is needed."""
+    """The permissions that allow `include`. An empty set means that no permission is needed."""
     first = include.split("/", 1)[0]
     if first in rooms:
         return {first, include}
@@ -63,7 +63,7 @@ def room_of(path):
 
 
 def files_with(pattern, outside):
-    """Files outside of the room `outside` whose code, without comments, matches `pattern`."""
+    """Files in rooms other than `outside` whose code, without comments, matches `pattern`."""
     return [
         str(path.relative_to(ROOT))
         for path in source_files()

@@ -2,8 +2,8 @@
 """Small programs that keep an object alive by mistake, and the holder that a reader would name.
 
 Each function returns a weak reference to the object. The expected texts are the first path and the
-reference to cut. A maintainer would remove the entry of the collection that keeps the object.
-Without such a collection, it is the last attribute that the program sets.
+reference to cut. The cut is the entry that a maintainer would remove from the collection that keeps
+the object. If no collection keeps it, the cut is the last attribute that the program sets.
 """
 
 import asyncio

@@ -39,7 +39,7 @@ def outcome(interpreter):
 
 @pytest.fixture
 def live_answers(all_interpreters):
-    """Version -> case -> first path, its cut and whether that frees the object."""
+    """Version -> case -> first path, its cut, and whether the cut frees the object."""
     outcomes = [outcome(each) for each in all_interpreters if not each.free_threaded]
     return {each["version"]: each["answers"] for each in outcomes}
 
@@ -60,7 +60,7 @@ PROGRAMS = sorted(FOLDER.glob("programs/*.py"))
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.stem)
 def test_program_that_was_written_without_the_search(interpreter, program):
-    """The last line of its docstring is what it prints."""
+    """The program prints the last line of its docstring."""
     source = program.read_text()
     if "import torch" in source and not interpreter.has_torch:
         pytest.skip("needs torch")

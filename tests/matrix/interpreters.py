@@ -32,7 +32,7 @@ class Provided:
     root: Path | None = None  # the Debian release it was unpacked from
 
     def started(self, program):
-        """The command for `program`, which is linked with this interpreter's library."""
+        """The command that starts `program`, which is linked with this interpreter's library."""
         if self.root is None:
             return [str(program)]
         loader = self.root / "lib64" / "ld-linux-x86-64.so.2"
@@ -66,7 +66,7 @@ def run(*command, log, **options):
 
 
 def on_this_machine(version):
-    """An interpreter of pyenv or in PATH."""
+    """An interpreter installed by pyenv or found in PATH."""
 
     def provide():
         name = f"python{version}"
@@ -136,7 +136,7 @@ def libraries(root):
 
 
 def launcher(root, version):
-    """A script that starts an unpacked interpreter and becomes sys.executable."""
+    """A script that starts an unpacked interpreter; sys.executable is the path of the script."""
     path = root / "usr/local/bin" / f"python{version}"
     text = (
         "#!/bin/sh\n"

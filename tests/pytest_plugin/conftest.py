@@ -51,14 +51,14 @@ def Buffer(size):
 
 @pytest.fixture(autouse=True)
 def outside_of_ci(monkeypatch):
-    """pytest prints longer summaries in CI."""
+    """Hide that the tests run in CI, where pytest prints longer summaries."""
     for name in ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS"):
         monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
 def kind(request):
-    """Whether the cycles own buffers of a registered type or tensors."""
+    """Whether the cycles own tensors, or buffers of a registered type."""
     kind = getattr(request, "param", "buffers")
     if kind == "tensors":
         pytest.importorskip("torch")
@@ -93,7 +93,7 @@ import cyclewatch, leaky, pytest
 
 @pytest.fixture
 def run(project):
-    """Runs pytest on the given test files, in this process or, with `apart`, in another one."""
+    """Runs pytest on the given test files, in this process, or in a new process if `apart`."""
 
     def run_tests(*options, apart=False, **files):
         for name, source in files.items():

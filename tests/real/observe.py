@@ -50,7 +50,7 @@ def cut_of(finding):
 
 
 def relative(report):
-    """Return `report` with paths relative to the current directory, which has the libraries."""
+    """Return `report` with paths relative to the current directory, where the libraries are."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         file.write(report.to_json().replace(f"{Path.cwd()}/", ""))
         file.flush()

@@ -61,7 +61,7 @@ class Outcome:
     note: str = ""
 
     def line(self):
-        """Return the row of the table."""
+        """Return the line about this case for the terminal."""
         count = f"{len(self.findings):2} findings" if self.findings else ""
         return f"{self.name:32} {self.verdict:9} {count:12} {self.note}".rstrip()
 

@@ -7,9 +7,9 @@ VERDICTS = ("first", "next", "wrong", "alarming", "failed")
 
 
 def matches(pattern, references):
-    """Return for each "label of holder" whether `pattern` matches at its start.
+    """Return whether `pattern` matches the start of each reference, a text "label of holder".
 
-    A slot also matches as an attribute: the change to the code is the same.
+    A pattern for an attribute also matches a slot, because the code to change is the same.
     """
     return [
         any(re.match(pattern, text) for text in (one, re.sub("^slot:", ".", one)))
@@ -18,11 +18,11 @@ def matches(pattern, references):
 
 
 def verdict(case, findings):
-    """Return one of VERDICTS for the first new finding, or for the first if none is new.
+    """Return one of VERDICTS for the first new finding, or for the first one if none is new.
 
-    first: all references of its cut are accepted. alarming: cutting one of them breaks the library
-    or discards the user's data. next: only a part of the cut, or an alternative, is accepted.
-    failed: nothing was found.
+    first: all references of its cut are accepted. alarming: cutting a reference of the cut breaks
+    the library or discards the user's data. next: only a part of the cut, or an alternative, is
+    accepted. failed: nothing was found.
     """
     finding = next((one for one in findings if one["status"] == "new"), (findings or [None])[0])
     if finding is None:

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs CPython's test suite with and without a watch in every process and compares the outcomes.
 
-For each interpreter, for the free-threaded one, and for Debian's packages of later versions, it
-creates a virtual environment whose .pth file starts a watch in each process. It runs the modules of
-modules.txt with and without the watch, and some of them also with a collection at nearly every
-allocation.
+Creates a virtual environment for each interpreter of the build, the free-threaded interpreter, and
+Debian's packages of later versions. The .pth file of each environment starts a watch in every
+process. Runs the modules of modules.txt with and without the watch, and some of them also with a
+collection at nearly every allocation.
 
 A test whose outcome differs is run again several times, alone. A difference is ignored if the
 outcome also varies without a watch, or if a no-op callback in gc.callbacks has the same effect:
 CPython creates a dict for any callback, which changes allocation counts.
 
-With --watch scan, a scan runs before each collection instead, and must find the same objects.
+With --watch scan, no outcomes are compared. Instead, a scan before each collection must find the
+objects that the collection finds.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def built_interpreters() -> dict[str, str]:
 
 
 def packaged(version: str) -> Path:
-    """Install Debian's packages, or build the free-threaded interpreter from Debian's source."""
+    """Install the Debian packages of `version`; build the free-threaded version from source."""
     if version != FREE_THREADED:
         packages = (f"python{version}-dev", f"libpython{version}-testsuite")
         return matrix.debian_packages("sid", version, *packages)().executable

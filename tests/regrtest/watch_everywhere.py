@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Imported by a .pth file in every process of a test run.
 
-The file `watch` in the virtual environment selects the kind of watch. A file is used instead of a
-variable so that child processes with another environment are watched, too:
+The file `watch` in the virtual environment selects the kind of watch. Unlike an environment
+variable, the file also affects child processes with another environment. It contains a word:
 
 - "off": no watch;
 - "idle": no watch, but a no-op callback in gc.callbacks;
@@ -11,7 +11,7 @@ variable so that child processes with another environment are watched, too:
 - "scan": a scan before every collection must find the objects that the collection finds. Each
   difference is appended to the file `differences`, and each comparison to `comparisons`.
 
-A number after the word sets the first threshold of gc.
+A number after the word in the file sets the first threshold of gc.
 """
 
 import sys

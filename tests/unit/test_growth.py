@@ -39,7 +39,7 @@ def torch():
 
 
 def growing_in(report, holder):
-    """What grows in a module global, or in another holder."""
+    """The growing owners of the report whose path contains `holder`."""
     return [each for each in report.growing if holder in each.held_by]
 
 

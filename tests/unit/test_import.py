@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cost of the import, public names and metadata of the package, and its start file."""
+"""Cost of the import, public names and metadata of the package, and its .start file (PEP 829)."""
 
 import importlib.metadata
 import json
@@ -81,7 +81,7 @@ print("cyclewatch.process_watch" in sys.modules)
 
 @pytest.mark.parametrize(("value", "started"), [("1", "True"), ("0", "False"), (None, "False")])
 def test_entry_point_starts_a_watch_only_on_request(tmp_path, value, started):
-    """Python 3.15 and later call it at startup."""
+    """Python 3.15 and later call the entry point at startup."""
     line = (ROOT / "cyclewatch" / "cyclewatch-autostart.start").read_text().strip()
     environment = {name: v for name, v in os.environ.items() if not name.startswith("CYCLEWATCH")}
     environment["PYTHONPATH"] = str(ROOT)

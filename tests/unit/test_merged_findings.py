@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("buffers_are_owners")
 
 
 class Metric:
-    """Wraps a method of every subclass, once for each object."""
+    """Each instance wraps its `update` method, which subclasses override, in a closure."""
 
     def __init__(self, size):
         self.block = Buffer(size)
@@ -94,7 +94,7 @@ def test_reports_compare_by_any_signature():
 
 
 class Registry:
-    """Refers to itself under two kinds of keys."""
+    """A dict of the object refers to it twice, under a string and under an integer."""
 
     def __init__(self, size):
         self.block = Buffer(size)
@@ -118,7 +118,7 @@ class Node:
 
 
 class Leaf(Node):
-    """Refers to itself by another attribute."""
+    """Refers to itself through a different attribute than its base class."""
 
     def __init__(self, block):
         self.itself = self

@@ -36,7 +36,7 @@ class Cuda(types.ModuleType):
 
 
 class Torch(types.ModuleType):
-    """torch with one CUDA device. Attaching an observer initializes it, as in torch."""
+    """torch with one CUDA device. Attaching an observer initializes the device, as in torch."""
 
     def __init__(self):
         super().__init__("torch")

@@ -101,7 +101,7 @@ def test_a_decorator_is_one_finding_at_its_inner_function():
 
 
 class Child:
-    """A child without an attribute in its source code."""
+    """A child whose class does not assign any attributes."""
 
 
 def put(target, name, value):
@@ -141,7 +141,7 @@ class Early:
 
 
 class WithEarlyMethods(Base):
-    """Passes itself to a helper that computes the names."""
+    """Passes itself to a helper that computes the attribute names."""
 
     names = ("step",)
 
@@ -184,7 +184,7 @@ class Callback:
 
 
 class WithParameters(Base):
-    """Refers to an object that stores its parameter, which refers back."""
+    """Creates a Callback, which stores all its parameters, including this object."""
 
     def __init__(self):
         super().__init__()
@@ -212,7 +212,7 @@ class Cache:
 
 
 class Table:
-    """Refers to its parent and passes a method of it on."""
+    """Refers to its parent and passes a method of the parent on."""
 
     key = None
 
@@ -222,7 +222,7 @@ class Table:
 
 
 class WithCache(Base):
-    """Does not store its method; `self.memory.key` is another object's."""
+    """Does not store its own method: `self.table.key` is an attribute of another object."""
 
     def __init__(self):
         super().__init__()
@@ -285,7 +285,7 @@ class Axes:
 
 
 class Line(Base):
-    """Stores a method of the list of another object."""
+    """Stores a bound method of a list that belongs to another object."""
 
     def __init__(self, axes):
         super().__init__()
@@ -348,7 +348,7 @@ def test_the_result_of_locals_is_cut_where_it_is_stored():
 
 
 class Loader(Base):
-    """Stores a suspended generator whose name reads like a word."""
+    """Stores a suspended generator whose function is named like an English word, `it`."""
 
     def __init__(self):
         super().__init__()

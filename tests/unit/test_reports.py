@@ -210,7 +210,7 @@ def test_closed_pipe_raises_instead_of_sigpipe(tmp_path):
 
 
 def closed(schema):
-    """`schema` without undocumented fields; every field and item must have a description."""
+    """Forbid undocumented fields in `schema`; fails if a field or an item has no description."""
     if "properties" in schema:
         for name, rule in schema["properties"].items():
             assert rule.keys() & {"$ref", "const"} or rule["description"], name

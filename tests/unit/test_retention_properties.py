@@ -18,7 +18,7 @@ MODULES = ["random_even", "random_odd"]
 
 
 class Node:
-    """An object whose references are attributes, or items of its list or dict."""
+    """An object that refers to other nodes by attributes, and by items of its list and dict."""
 
     def __init__(self, number):
         self.number = number
@@ -31,7 +31,7 @@ TYPES = [type(f"Node{number}", (Node,), {}) for number in range(NODES)]
 
 
 class Graph:
-    """Objects whose only references from outside are `roots`, attributes of two modules."""
+    """A graph of nodes to which only `roots`, attributes of two modules, refer from outside."""
 
     def __init__(self, edges, roots):
         self.edges = list(dict.fromkeys(edges))
@@ -51,7 +51,7 @@ class Graph:
         sys.modules.update(self.modules)
 
     def lengths(self):
-        """The lengths of the shortest paths: 1 for a root, 2 for the items of its list and dict."""
+        """The length of the shortest path to each node: 1 for a root, 2 for its items."""
         found = dict.fromkeys(self.roots, 1)
         pending = deque(self.roots)
         while pending:
@@ -65,11 +65,11 @@ class Graph:
         return found
 
     def module_of(self, path):
-        """The module that the path begins with."""
+        """The module with which the path begins."""
         return self.modules[path.references[0].holder.removeprefix("module ")]
 
     def follow(self, path):
-        """Evaluate the references of a path, from the module."""
+        """Follow the references of a path from its module, and return the object at the end."""
         value = self.module_of(path)
         for reference in path.references:
             value = step(value, reference.label)

@@ -85,7 +85,7 @@ def recursive(path):
 
 
 def applied(diff, path):
-    """The namespace of the changed program, changed by `git apply`."""
+    """Apply the diff with `git apply`, run the program, and return its namespace."""
     subprocess.run(["git", "apply", "-p0"], input=diff, text=True, cwd=path.parent, check=True)
     names = {"__name__": "program"}
     exec(compile(path.read_bytes(), str(path), "exec"), names)

@@ -305,7 +305,7 @@ def collect_during_finalization():
 
 
 def signal_for_sigtimedwait():
-    """The writer thread is started before the program blocks the signal."""
+    """The program blocks a signal after the writer thread has started."""
     start()
     retained = 0
     while len(os.listdir("/proc/self/task")) < 2:  # until the writer thread runs

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readers, callbacks and log handlers that raise or modify the garbage: PROGRAM SCENARIO."""
+"""Readers, callbacks and log handlers that fail or modify the garbage: PROGRAM SCENARIO."""
 
 import gc
 import logging
@@ -119,7 +119,7 @@ def log_handler_that_fails():
 
 
 def collect_with(read):
-    """Collect eight owners; print the exception that the program caught and the results."""
+    """Collect eight owners; print the results and the exception that gc.collect() raised."""
     note_unraisable()
     cyclewatch.register_owner(Closing, read)
     with cyclewatch.watch(devices="cpu") as watch:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Creates cycles through attributes and prints the reported location of each store.
 
-The expected line ends with a comment that has an arrow (`<-`) and the attributes, or NAME/LABEL if
-several programs have the same label. A double arrow (`<=`) marks the line of a class, which is
-reported for a generated store if classes have line numbers (3.13 and later). Usage:
-located_cycles.py [trace], to run under a trace function, as debuggers and coverage tools do.
+The expected line ends with a comment: an arrow (`<-`) and the labels of the attributes, as
+NAME/LABEL if several programs have the same label. A double arrow (`<=`) marks the line of a class.
+That line is reported for stores in generated code if classes have line numbers (3.13 and later).
+Usage: located_cycles.py [trace], to run under a trace function, as debuggers and coverage tools do.
 """
 
 import contextlib
@@ -206,7 +206,7 @@ def by_computed_name():
 
 class Handed:
     def finish_later(self):
-        """Bound by code in the module, not in the class."""
+        """The function handed() binds this method; no method of the class does."""
 
 
 def handed():

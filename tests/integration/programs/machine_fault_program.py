@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Creates findings while the machine fails: machine_fault_program.py SCENARIO FOLDER [ARGUMENT].
 
-The FAULT of the scenarios `watched` and `saved` is "full" (tests/failing_disk is preloaded),
-"file size" or "" for none.
+The ARGUMENT of the scenarios `watched` and `saved` is a fault: "full" (tests/failing_disk is
+preloaded), "file size", or "" for none.
 """
 
 import contextlib
@@ -103,7 +103,7 @@ def failing(fault):
 
 
 def print_first_lines():
-    """Print the first lines of warnings and log records; the others contain paths and times."""
+    """Print the first line of each warning and log record; other lines contain paths and times."""
 
     def show(message, *_):
         print("warning:", str(message).splitlines()[0], file=sys.stderr)

@@ -2,9 +2,9 @@
 """Builds object graphs from descriptions under a watch and returns the reported numbers.
 
 A description is a list of nodes, each a dict:
-    kind: one of KINDS;  age: "old", "middle" or "young";  kept: whether a root refers to it
-    edges: positions of the nodes it refers to;
-    storage: None, or the number of the storage it owns; a "block" always owns one
+    kind: one of KINDS;  age: "old", "middle" or "young";  kept: whether a root refers to the node.
+    edges: positions of the nodes that the node refers to.
+    storage: None, or the number of the storage that the node owns; a "block" always owns one.
 Nodes are created in the order of their age; a tuple can refer only to older nodes.
 
 As a program: object_graphs.py FILE [frozen]; FILE contains a JSON list of
@@ -102,7 +102,7 @@ def in_order(description):
 
 
 def edges_of(description):
-    """For each node, the positions of the nodes to which it actually refers."""
+    """For each node, the positions of the nodes to which it can refer, given its type."""
     rank = {position: place for place, position in enumerate(in_order(description))}
     result = []
     for position, node in enumerate(description):
@@ -183,7 +183,7 @@ def expected(description, generation):
 
 
 def blocks(description):
-    """Positions of untracked nodes, which do not refer to anything."""
+    """Positions of the nodes that the collector does not track; these refer to nothing."""
     return {i for i, node in enumerate(description) if node["kind"] == "block"}
 
 
@@ -210,7 +210,7 @@ def register_owners():
 
 
 def scanned(generation, frozen):
-    """The numbers that a scan finds, and whether it leaves the collector's statistics unchanged."""
+    """The results of a scan, and whether it left the collector's statistics unchanged."""
     before = gc.get_stats(), gc.get_freeze_count()
     report = cyclewatch.scan(generation=generation, frozen=frozen, devices=("cpu",))
     answer = {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Creates cycles that own memory from a simulation of torch's CUDA allocator and memory history.
 
-The stand-in implements `_cuda_memoryStats` and `_cuda_isHistoryEnabled` of `torch._C`, and
+The simulation implements `_cuda_memoryStats` and `_cuda_isHistoryEnabled` of `torch._C`, and
 `_snapshot` of `torch.cuda.memory`. Usage: recorded_memory.py SCENARIO; prints the findings as JSON.
 """
 
@@ -171,7 +171,7 @@ def as_torch_2_6():
 
 
 def named_by_torch():
-    """torch itself gathers and symbolizes the call stack; its CPU build has the same functions."""
+    """torch itself gathers and symbolizes the call stack, which CPU builds support, too."""
     for name in [name for name in sys.modules if name.split(".")[0] == "torch"]:
         del sys.modules[name]
     import torch.cuda.memory
@@ -212,7 +212,7 @@ def alike():
 
 
 def reused():
-    """Other allocations use the address before the leaked one, and during the lookup."""
+    """The address of the leaked block is also allocated before the leak, and during the lookup."""
     Buffer(4)
     leak()
     allocator.before_snapshot = lambda: kept.append(Buffer(4))

@@ -82,7 +82,7 @@ def record(*words):
 
 
 def new_objects_of_ours():
-    """Types of tracked objects of cyclewatch that did not exist at the start."""
+    """Types of the cyclewatch objects that the collector has begun to track since the start."""
     return sorted(
         type(object).__qualname__
         for object in gc.get_objects()

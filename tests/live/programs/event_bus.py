@@ -1,4 +1,4 @@
-"""A run is over, but its early stopping is still subscribed to the bus.
+"""A run is over, but its early-stopping handler is still subscribed to the event bus.
 
 module global __main__.bus -> bus.subscribers['epoch_end'][0].__self__.best_model
 """

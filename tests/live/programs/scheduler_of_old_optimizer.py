@@ -1,4 +1,4 @@
-"""The model was replaced, but the scheduler has the optimizer of the old one.
+"""The model was replaced, but the scheduler still refers to the old model's optimizer.
 
 main() local scheduler -> scheduler.optimizer.param_groups[0]['params'][0]
 """

@@ -20,7 +20,7 @@ class First:
 
 
 class Second(First):
-    """Another class with the same attributes."""
+    """A different class with the same attributes as First."""
 
 
 class Slotted:
@@ -33,7 +33,7 @@ class Slotted:
 
 
 class Storing:
-    """Methods store all references, so their lines are known without tracemalloc."""
+    """Methods store all references, so the storing lines are known without tracemalloc."""
 
     __slots__ = ()
 
@@ -95,7 +95,7 @@ def watched(work):
 
 
 def facts(report):
-    """Return the findings as the report describes them, without allocation sites."""
+    """Return everything that the report contains about the findings, except allocation sites."""
     return {
         finding.signature: (
             finding.occurrences,
@@ -213,7 +213,7 @@ def test_a_modified_class_is_another_shape():
 
 
 class Reviving(First):
-    """An object that may survive the collection."""
+    """An object that survives the collection through its finalizer if `survives` is set."""
 
     kept = ()
 
