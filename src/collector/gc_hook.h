@@ -50,12 +50,13 @@ void put_back() noexcept;
 // True if a collection that the hook observes is in progress on the calling thread.
 [[nodiscard]] bool is_under_way_here() noexcept;
 
-// May be called by a listener inside one of its methods. Adds `by` to the youngest generation's
-// allocation count that is restored at the end of the method. Needed if the listener leaves tracked
-// objects behind, because freeing them decrements the count.
+// For a listener to call inside one of its methods. The hook restores the youngest generation's
+// allocation count at the end of the method; this function adds `by` to the count to restore.
+// Needed if the listener creates tracked objects that outlive the method, because freeing them
+// decrements the count.
 void change_young_count(int by) noexcept;
 
-// The current strategy. A broken list switches it to heap_scan.
+// The current strategy. It changes to heap_scan if the collector's list turns out to be unreadable.
 [[nodiscard]] Strategy strategy() noexcept;
 
 }  // namespace cyclewatch::collector

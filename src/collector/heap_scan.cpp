@@ -38,8 +38,8 @@ class UnreachableSearch {
         }
         for (position_ = 0; position_ < objects_.size(); ++position_) {
             walk_.prefetch(position_);
-            // A negative count also keeps the object alive. It results from a tp_traverse that
-            // visits a reference that the object does not own.
+            // An object with a negative count is treated as alive. The count becomes negative if a
+            // faulty tp_traverse visits a reference that its object does not own.
             if (states_[position_] != 0) {
                 states_[position_] = link(kNone);
                 traverse<reach>(position_);
@@ -59,8 +59,8 @@ class UnreachableSearch {
         if constexpr (CYCLEWATCH_HAS_NO_GIL) {
             find_untracked();
         }
-        // Everything reachable from an unreachable frozen object. reach() pushes all of it, because
-        // the sweep has ended.
+        // Collects everything that is reachable from an unreachable frozen object. Because the
+        // sweep has ended, reach() pushes all of these objects on the stack.
         for (std::size_t i = first_frozen; i < objects_.size(); ++i) {
             if (states_[i] == 0) {
                 push(static_cast<std::uint32_t>(i));

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds unreachable objects without a collection. Read-only: frees and moves no object, runs no
-// finalizer and no weakref callback, and leaves the collector's counts and statistics unchanged.
+// Finds unreachable objects without a collection. A scan is read-only: it does not free or move
+// objects, does not run finalizers or weakref callbacks, and leaves the collector's counts and
+// statistics unchanged.
 //
-// Uses the collector's own method: subtracts the references between the candidates from their
-// reference counts. Objects reachable from one with a positive remainder are alive, the others are
-// unreachable. References that the collector does not see, such as those from C variables, keep an
-// object alive. Bacon, Rajan, "Concurrent Cycle Collection in Reference Counted Systems" (2001), as
-// described in CPython's garbage collector design.
+// The method is the collector's own: the references between the candidates are subtracted from
+// their reference counts. An object is alive if it can be reached from an object with a positive
+// remainder; all other candidates are unreachable. References that the collector does not see, such
+// as those from C variables, keep an object alive. Bacon, Rajan, "Concurrent Cycle Collection in
+// Reference Counted Systems" (2001), as described in CPython's garbage collector design.
 #pragma once
 
 #include <vector>
@@ -19,16 +20,16 @@ namespace cyclewatch::collector {
 
 struct HeapScan {
     UnreachableSet collectable;  // what gc.collect(generation) would find unreachable
-    // What it would find in addition after gc.unfreeze(): unreachable frozen objects and everything
-    // reachable only from them. No collection frees these.
+    // What gc.collect() would find in addition after gc.unfreeze(): unreachable frozen objects and
+    // everything reachable only from them. No collection frees these.
     UnreachableSet frozen;
-    // On free-threaded builds: references to all of them, so that no other thread frees them. A
-    // collection that runs at the same time leaves them to the next one.
+    // On free-threaded builds: strong references to all of these objects, so that no other thread
+    // frees them. A concurrent collection therefore cannot free them either, but the next one can.
     std::vector<python::OwnedRef> held;
 };
 
-// True if the collector's lists can be read: its version was reviewed. CYCLEWATCH_STRATEGY can
-// declare it unknown ("unproven", "heap-scan").
+// True if the collector's lists can be read, because this version of the collector was reviewed.
+// CYCLEWATCH_STRATEGY can declare it unknown ("unproven", "heap-scan").
 [[nodiscard]] bool collector_is_known() noexcept;
 
 // Locates the collector's generations in the interpreter's state. Idempotent. Failure is harmless:

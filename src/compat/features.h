@@ -83,8 +83,8 @@
 // structs moved to pycore_interpframe.h. https://github.com/python/cpython/issues/117139
 #define CYCLEWATCH_FRAME_WORDS_ARE_TAGGED (PY_VERSION_HEX >= 0x030E0000)
 
-// The run-time equivalent of the previous flag, which is also correct for interpreters newer than
-// the build.
+// CYCLEWATCH_FRAME_WORDS_ARE_TAGGED, but checked at run time, so that it is also correct for
+// interpreters newer than the build.
 #define CYCLEWATCH_GENERATORS_MAY_BORROW (Py_Version >= 0x030E0000)
 
 // A frame object has `f_overwritten_fast_locals`: the values replaced through its f_locals.
@@ -124,7 +124,7 @@
 // https://github.com/python/cpython/issues/113884
 #define CYCLEWATCH_SIMPLE_QUEUE_IS_RING (PY_VERSION_HEX >= 0x030D0000)
 
-// threading.local has one word fewer before its arguments.
+// A threading.local object has one word fewer before the stored constructor arguments.
 #define CYCLEWATCH_THREAD_LOCAL_IS_SHORT (PY_VERSION_HEX >= 0x030D0000)
 
 // Integers store their digit count in a tagged field instead of ob_size.
@@ -135,16 +135,16 @@
 #define CYCLEWATCH_HAS_OPCODE_METADATA_HEADER (PY_VERSION_HEX >= 0x030D0000)
 
 // The compiler merges two neighbouring loads and stores of variables into one instruction. In
-// earlier versions, only the specialising interpreter does this, and cyclewatch_next_instruction()
-// reverts it.
+// earlier versions, only the specialising interpreter merges them, and
+// cyclewatch_next_instruction() splits them again.
 #define CYCLEWATCH_COMPILER_PAIRS_VARIABLES (PY_VERSION_HEX >= 0x030D0000)
 
 // tracemalloc's functions are declared in pycore_tracemalloc.h. In earlier versions, Python.h
 // includes them.
 #define CYCLEWATCH_ALLOCATION_TRACES_ARE_INTERNAL (PY_VERSION_HEX >= 0x030D0000)
 
-// The compiler uses instructions that push a borrowed reference to a variable, and LOAD_SMALL_INT.
-// https://github.com/python/cpython/issues/130704
+// The compiler emits LOAD_SMALL_INT, and instructions that push a borrowed reference to the value
+// of a variable. https://github.com/python/cpython/issues/130704
 #define CYCLEWATCH_COMPILER_BORROWS_VARIABLES (PY_VERSION_HEX >= 0x030E0000)
 
 // The tables of sys.monitoring are declared in pycore_instruments.h. In earlier versions, Python.h
@@ -154,11 +154,12 @@
 // LOAD_METHOD exists. Later versions set a flag in the argument of LOAD_ATTR instead.
 #define CYCLEWATCH_HAS_LOAD_METHOD (PY_VERSION_HEX < 0x030C0000)
 
-// The callable is below the word for its object (or NULL). Earlier versions have the reverse order.
+// If a callable is called without `self`, it is below a NULL on the stack. In earlier versions, it
+// is above the NULL.
 #define CYCLEWATCH_CALLEE_IS_BELOW_NULL (PY_VERSION_HEX >= 0x030D0000)
 
-// Conditional jumps are named by their direction, and some keep the value on the stack.
-// https://github.com/python/cpython/issues/102859
+// Each direction of a conditional jump has its own opcode, and some jumps keep the tested value on
+// the stack. https://github.com/python/cpython/issues/102859
 #define CYCLEWATCH_CONDITIONAL_JUMPS_HAVE_DIRECTIONS (PY_VERSION_HEX < 0x030C0000)
 
 // A type's version is valid only if a flag is set. In later versions, the version is 0 if there is
@@ -171,6 +172,6 @@
 // The exception that is being raised is `curexc_value`; later versions have `current_exception`.
 #define CYCLEWATCH_THREAD_HAS_EXCEPTION_TRIPLE (PY_VERSION_HEX < 0x030C0000)
 
-// A frame has `is_entry`: C code called the function. In later versions, such a frame follows one
-// of the interpreter's own.
+// A frame has the flag `is_entry`, which is set if C code called the function. In later versions,
+// the previous frame is then one that the interpreter created for itself.
 #define CYCLEWATCH_FRAME_KNOWS_ENTRY (PY_VERSION_HEX < 0x030C0000)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The attributes of an instance and the state of a weak reference, read from internal structs.
 //
-// Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. Does not create
-// references, and never creates an instance's __dict__. A dict created inside a collection would
-// add references after the collector has counted them, so the collector would consider unreachable
-// objects reachable.
+// Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. These functions do not
+// create references, and never create an instance's __dict__. A dict created inside a collection
+// would add references after the collector has counted them, so the collector would consider
+// unreachable objects reachable.
 #pragma once
 
 #include <Python.h>

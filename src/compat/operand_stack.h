@@ -2,8 +2,8 @@
 // Tracks the values on the interpreter's stack while bytecode is read, without running it: the
 // variable from which a value was loaded, or the call that returned it. Used to determine which
 // object creates another, and whether a stored value was created or passed in (capture/store_search
-// and class_methods). Only the instructions that matter for this purpose are interpreted; all
-// others leave unknown values.
+// and class_methods). Only the instructions that matter for this purpose are interpreted; the
+// values that other instructions push are unknown.
 //
 // Everything here: REQUIRES: as instructions.h. RUNS PYTHON: never. ALLOCATES: no. Results are
 // borrowed from the code object.
@@ -19,8 +19,8 @@
 extern "C" {
 #endif
 
-// Variables are indices into the frame's variables (code_names.h), or -1. An unknown value has -1
-// in both variables and 0 in all other fields.
+// `variable` and `of_variable` are indices into the frame's variables (code_names.h), or -1. An
+// unknown value has -1 in both, and 0 in all other fields.
 struct cyclewatch_operand {
     int variable;              // it was loaded from
     int of_variable;           // it is an attribute of

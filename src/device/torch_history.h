@@ -18,9 +18,9 @@
 namespace cyclewatch::device {
 
 // Bytes that torch has allocated to tensors on cuda:<device>. Returns nullopt if torch is not
-// imported, has no CUDA support or has not used the device yet. Does not leave a Python error or an
-// object. RUNS PYTHON: never; calls one C function of torch, which reads counters and does not call
-// CUDA.
+// imported, has no CUDA support or has not used the device yet. Does not leave a Python error set
+// or a new object alive. RUNS PYTHON: never; calls one C function of torch, which reads counters
+// and does not call CUDA.
 [[nodiscard]] std::optional<std::uint64_t> torch_allocated_bytes(int device) noexcept;
 
 // True if torch records its memory history. False in a forked child, or if torch has not used

@@ -44,7 +44,7 @@ class TypeVerdicts {
     // type may change, or be freed and its address reused, between collections.
     void begin(OwnerRegistry& registry) noexcept;
 
-    // Valid until the next call; a reference to a verdict remains valid.
+    // The next call may overwrite the verdict; the reference to it remains valid.
     const TypeVerdict& of(PyTypeObject* type) noexcept {
         TypeVerdict& verdict = verdicts_[hash_pointer(type) % verdicts_.size()];
         if (verdict.traversal.type() != type || verdict.round != round_) [[unlikely]] {
@@ -53,7 +53,8 @@ class TypeVerdicts {
         return verdict;
     }
 
-    // The verdict on `type` if it was remembered in this collection, otherwise on another type.
+    // The verdict on `type` if it was remembered in this collection; otherwise the verdict on
+    // another type.
     [[nodiscard]] const TypeVerdict& remembered(PyTypeObject* type) noexcept {
         return *remembered_[slot_of(type)];
     }

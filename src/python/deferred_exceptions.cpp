@@ -51,7 +51,7 @@ bool defer_exception() noexcept {
 
 void raise_deferred() noexcept {
     if (deferred != nullptr) {
-        // If the interpreter's queue is full, the next collection tries again.
+        // If the interpreter's queue of pending calls is full, the next collection tries again.
         (void)Py_AddPendingCall(&raise_now, nullptr);
     }
 }

@@ -9,17 +9,17 @@
 namespace cyclewatch::python {
 
 // Clears the pending exception, saves it for raise_deferred() and returns true. Returns false and
-// leaves it pending if it derives from Exception, or if this is not the main thread, because
-// pending calls run only on the main thread. The caller then passes it to sys.unraisablehook or
-// clears it.
+// leaves the exception pending if it derives from Exception, or if this is not the main thread:
+// pending calls run only on the main thread. The caller then passes the exception to
+// sys.unraisablehook or clears it.
 //
-// Saves only the first exception until it has been raised, and drops its traceback, whose frames
-// refer to unreachable objects. REQUIRES: an exception is pending.
-// RUNS PYTHON: finalizers of objects to which only those frames refer.
+// At most one exception is saved at a time; until it has been raised, later ones are dropped. Its
+// traceback is dropped too, because the frames in it refer to unreachable objects. REQUIRES: an
+// exception is pending. RUNS PYTHON: finalizers of objects to which only those frames refer.
 [[nodiscard]] bool defer_exception() noexcept;
 
-// To be called at the end of a collection: adds a pending call that raises the saved exception, if
-// any. RUNS PYTHON: never.
+// Call this at the end of a collection. If an exception is saved, adds a pending call that raises
+// it. RUNS PYTHON: never.
 void raise_deferred() noexcept;
 
 }  // namespace cyclewatch::python

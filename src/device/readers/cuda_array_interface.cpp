@@ -42,7 +42,7 @@ struct Names {
     OwnedRef value = interned("value");
 };
 
-// The storage is freed when the object that owns it dies.
+// A storage that is freed when the object that owns it dies.
 class WeakObject final : public WeakStorage {
   public:
     explicit WeakObject(OwnedRef reference) noexcept : reference_(std::move(reference)) {}

@@ -27,7 +27,8 @@ class RegisteredReader final : public OwnerReader {
     [[nodiscard]] ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept override;
     [[nodiscard]] bool runs_user_code() const noexcept override { return true; }
 
-    // Messages about readers with invalid results since the last call, one per registration.
+    // Messages about readers that returned invalid results since the last call, one per
+    // registration.
     [[nodiscard]] std::vector<std::string> take_failures();
 
   private:

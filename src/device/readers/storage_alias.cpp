@@ -61,7 +61,7 @@ std::uint64_t counts_of(std::uint64_t storage) noexcept {
 }
 constexpr std::uint64_t kHasObject = std::uint64_t{1} << 63U;
 constexpr std::uint64_t kWeakReference = std::uint64_t{1} << 32U;
-// A strong reference, and the weak one that all strong references share.
+// One strong reference, plus the weak reference that all strong references share.
 constexpr std::uint64_t kOneReference = kWeakReference | 1U;
 
 }  // namespace

@@ -28,14 +28,15 @@ class StorageAlias {
     // True if a Python object exists for the StorageImpl at address `storage`; false also if that
     // cannot be determined in this torch version. REQUIRES: set_up() returned true.
     [[nodiscard]] bool has_object(std::uint64_t storage) const noexcept;
-    // Called if has_object() was wrong: it returns false from now on.
+    // Call this if has_object() was wrong. From then on, has_object() returns false.
     void distrust_marker() noexcept { has_marker_ = false; }
     // True if torch marks a C++ object that has a Python object. Such a torch version also keeps
     // one reference to the Python object as long as C++ code refers to the C++ object.
     [[nodiscard]] bool has_marker() const noexcept { return has_marker_; }
 
-    // The number of strong references to the StorageImpl at address `storage`, which may have
-    // expired if there is a weak one. REQUIRES (this and the next function): has_marker().
+    // The number of strong references to the StorageImpl at address `storage`. A StorageImpl that
+    // has expired may be passed if a weak reference to it exists. REQUIRES (this and the next
+    // function): has_marker().
     [[nodiscard]] static std::uint32_t strong_references(std::uint64_t storage) noexcept;
     // As StorageBase._weak_ref() does.
     static void add_weak_reference(std::uint64_t storage) noexcept;

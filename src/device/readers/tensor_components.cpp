@@ -11,8 +11,8 @@ namespace cyclewatch::device {
 
 using python::OwnedRef;
 
-// A reference to a TensorImpl, with the calling convention of at::Tensor, which depends on having a
-// non-trivial destructor. Only torch releases the reference.
+// A reference to a TensorImpl. The non-trivial destructor ensures that it is passed and returned
+// like an at::Tensor. Only torch releases the reference.
 struct TensorComponents::Tensor {
     std::uint64_t impl;
     ~Tensor() {}  // NOLINT(modernize-use-equals-default): would be trivial
@@ -141,7 +141,7 @@ void TensorComponents::set_up(const torch_api::TorchFunctions& torch) {
 
 TensorComponents::Handle TensorComponents::component(const Function& function,
                                                      std::uint64_t tensor) const {
-    // The function's result is constructed in the new object.
+    // `function` returns an at::Tensor by value, which is constructed directly in the new Tensor.
     return Handle(new Tensor(function.get(&tensor)), deleter_);
 }
 

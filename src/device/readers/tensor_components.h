@@ -30,7 +30,8 @@ class TensorComponents {
     void set_up(const torch_api::TorchFunctions& torch);
 
     // Visits each component, the values first, except those whose function this torch version
-    // lacks. A `tensor` with the layout strided must be nested. May throw torch's exceptions.
+    // lacks. If the layout of `tensor` is strided, it must be a nested tensor. May throw torch's
+    // exceptions.
     void visit(PyObject* tensor, const std::function<void(const TensorComponent&)>& visit) const;
 
   private:

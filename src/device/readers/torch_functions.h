@@ -76,7 +76,8 @@ struct TorchFunctions {
 [[nodiscard]] std::uint64_t number_of(const OwnedRef& result) noexcept;
 
 // Returns the result of `access`. torch creates the Python object of a gradient, base or storage on
-// first access and keeps it as long as the C++ object. Increments `created` if that happens here.
+// first access and keeps it as long as the C++ object. Increments `created` if `access` created the
+// object.
 template <typename Access>
 [[nodiscard]] OwnedRef get_counted(Access access, int& created) {
     const int young_count = cw_young_count();

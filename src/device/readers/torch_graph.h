@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The objects that the autograd graph of a tensor keeps alive: parameters, saved tensors, and the
-// contexts of functions that are written in Python. The graph consists of C++ nodes, which refer to
-// each other invisibly to the collector.
+// contexts of functions that are written in Python. The graph consists of C++ nodes. The references
+// between nodes are invisible to the collector.
 #pragma once
 
 #include <Python.h>
