@@ -40,11 +40,11 @@ class AttributeSites {
     // loads the method `name` without calling it, i.e. creates a bound method.
     [[nodiscard]] const StoreSite& find_method_load(PyTypeObject* type, std::string_view name);
 
-    // The store to attribute `name` outside the classes of holder and value. Searched in order: the
-    // function in which `value`, or the function that `value` calls, is defined; `modules`
-    // (namespaces); the functions that these modules and those of both classes import; calls that
-    // may store the attribute. The first of these with exactly one line is used. Call it if find()
-    // returns no line. Cached by the type of `value`.
+    // The store to attribute `name` outside the classes of holder and value. The search covers, in
+    // this order: the function that defines `value` or the function that `value` calls; `modules`
+    // (namespaces); the functions that these modules and those of both classes import; and calls
+    // that may store the attribute. The first step that finds exactly one line ends the search.
+    // Call this if find() returns no line. Cached by the type of `value`.
     [[nodiscard]] const StoreSite& find_outside(PyTypeObject* type,
                                                 std::string_view name,
                                                 PyObject* value,

@@ -85,7 +85,7 @@ void visit_functions(PyObject* entry, Visit& visit, int depth = 0) {
     } else if (PyType_Check(entry)) {
         return;
     }
-    // functools.wraps and lru_cache; functools.cached_property.
+    // `__wrapped__` is set by functools.wraps and lru_cache, `func` by functools.cached_property.
     for (const char* attribute : {"__wrapped__", "func"}) {
         if (PyObject* inner = find_attribute(entry, attribute); inner != nullptr) {
             visit_functions(inner, visit, depth + 1);
@@ -131,7 +131,7 @@ void visit_methods(PyTypeObject* type, Visit&& visit) {
 // True if `code` is `inner` or contains it at any depth.
 [[nodiscard]] bool contains_code(PyCodeObject* code, PyCodeObject* inner, int depth = 0);
 
-// The line passed to all calls of note(), if it is the same.
+// The line passed to note(), if all calls passed the same line.
 struct OnlyLine {
     PyCodeObject* code = nullptr;
     int line = 0;

@@ -13,9 +13,9 @@
 namespace cyclewatch::capture {
 namespace {
 
-// The number of the variable `name` in `code`; -1 if there is none.
+// The index of the variable `name` in `code`; -1 if there is none.
 int variable_number(PyCodeObject* code, PyObject* name) {
-    // The arguments of a call are known only for the first variables.
+    // cyclewatch_operand::arguments covers only the first CYCLEWATCH_ASSIGNED variables.
     const Py_ssize_t count =
         std::min<Py_ssize_t>(cyclewatch_variable_count(code), CYCLEWATCH_ASSIGNED);
     for (Py_ssize_t i = 0; i < count; ++i) {
@@ -26,7 +26,7 @@ int variable_number(PyCodeObject* code, PyObject* name) {
     return -1;
 }
 
-// True if the code contains the name of the class. With this check, most code need not be analyzed.
+// True if the code contains the name of the class. Most code does not, and need not be analyzed.
 bool mentions(PyCodeObject* code, PyTypeObject* type) {
     bool found = false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_names) && !found; ++i) {

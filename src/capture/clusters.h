@@ -26,13 +26,13 @@ struct Clusters {
                                      const Adjacency& reverse,
                                      std::span<const std::uint32_t> owners);
 
-// Returns per cluster a hash of the kinds of its objects and their references, independent of their
-// order. `kinds`: per object, for those in clusters.
+// For each cluster, returns a hash of the kinds of its objects and their references, independent of
+// their order. `kinds`: per object; only used for objects in clusters.
 [[nodiscard]] std::vector<std::uint64_t> shapes_of(const Clusters& clusters,
                                                    const Adjacency& graph,
                                                    std::span<const std::uint32_t> kinds);
 
-// The decision about one cluster.
+// The decision about one cluster: whether its objects are named.
 struct ClusterChoice {
     enum class Fate : std::uint8_t {
         named,     // part of the reference graph
@@ -43,9 +43,9 @@ struct ClusterChoice {
     std::uint32_t equivalent = kNoCluster;
 };
 
-// Names clusters in order, up to a total of `max_objects` objects for clusters with a new shape,
-// and `max_repeated` objects for clusters with the same shape as a named one. The first cluster is
-// always named. `sizes` and `shapes`: per cluster.
+// Chooses the clusters to name, in order, up to a total of `max_objects` objects for clusters with
+// a new shape, and `max_repeated` objects for clusters with the same shape as a named one. The
+// first cluster is always named. `sizes` and `shapes`: per cluster.
 [[nodiscard]] std::vector<ClusterChoice> choose_clusters(std::span<const std::uint64_t> sizes,
                                                          std::span<const std::uint64_t> shapes,
                                                          std::uint64_t max_objects,

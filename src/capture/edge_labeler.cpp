@@ -19,7 +19,8 @@ struct TypeLabeler {
     Labeler label;
 };
 
-// Common types that need only one labeler, for exact matches.
+// The labeler of a common type that needs only one labeler. Types are compared exactly, so
+// subclasses do not match.
 Labeler labeler_of_exact_type(PyTypeObject* type) noexcept {
     static const std::array table{
         TypeLabeler{&PyDict_Type, label_plain_dict},
@@ -128,7 +129,8 @@ void find_all_parts(PyObject* parent, PartSink& sink) {
 
 }  // namespace
 
-// The only possible exception is std::bad_alloc. The remaining references then have no label.
+// The functions below can fail only with std::bad_alloc. The references that are not labelled yet
+// then have no label.
 
 void find_parts(PyObject* parent, PartSink& sink) noexcept {
     try {

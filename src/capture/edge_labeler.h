@@ -42,9 +42,10 @@ class PartSink {
 void find_parts(PyObject* parent, PartSink& sink) noexcept;
 
 // Passes every reference of `object` that has a label to `sink`. `role` and `parent` are the
-// results of find_parts(), or PartRole::none and null: for example, the references of a closure
-// tuple are named by the code of its `parent`. Omits references without a label: the caller
-// compares the result with tp_traverse and labels the other references "?".
+// results of find_parts(), or PartRole::none and null. For example, the code of `parent`, a
+// function, provides the names for the references of its closure tuple. References without a label
+// are omitted: the caller compares the result with tp_traverse and labels the missing references
+// "?".
 void label_references(PyObject* object,
                       model::PartRole role,
                       PyObject* parent,

@@ -35,7 +35,7 @@ void add_callers(PyCodeObject* code, int depth, Visit&& visit) {
 // Matches the keys of a dict with the variables of functions.
 class LocalsSnapshots::Match {
   public:
-    // Empty if any key is not an identifier.
+    // The match is empty if any key is not an identifier.
     explicit Match(PyObject* dict) {
         if (PyDict_GET_SIZE(dict) > kMaxKeys) {
             return;
@@ -107,7 +107,7 @@ class LocalsSnapshots::Match {
         return 0;
     }
 
-    // Most names are interned, but keys need not be.
+    // Names of variables are interned, but keys need not be, so their texts are compared as well.
     static bool is_same(PyObject* name, PyObject* key) {
         return name == key ||
                (name != nullptr && PyUnicode_GET_LENGTH(name) == PyUnicode_GET_LENGTH(key) &&

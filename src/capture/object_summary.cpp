@@ -20,7 +20,7 @@ struct ExactKind {
     NodeKind kind;
 };
 
-// NodeKind::object if the type has no specific kind.
+// Returns NodeKind::object if the type has no specific kind.
 NodeKind kind_of_exact_type(PyTypeObject* type) noexcept {
     static const ExactKind table[] = {
         {&PyDict_Type, NodeKind::dict},
@@ -99,11 +99,13 @@ CallSite location_of(PyCodeObject* code, int line) {
     return {path_of(code), as_line(line)};
 }
 
-// The function that is an entry of a class's dict, directly or inside a descriptor; or null.
+// The function in `entry`, an entry of a class's dict, which is the function itself or a
+// descriptor; null if there is none.
 PyObject* method_function(PyObject* entry) noexcept {
     if (Py_IS_TYPE(entry, &PyStaticMethod_Type) || Py_IS_TYPE(entry, &PyClassMethod_Type) ||
         Py_IS_TYPE(entry, &PyProperty_Type)) {
-        // The first member of all three structs: cm_callable, sm_callable, prop_get.
+        // In all three structs, the function is the first member: cm_callable, sm_callable,
+        // prop_get.
         entry = *reinterpret_cast<PyObject**>(entry + 1);
     }
     return entry != nullptr && PyFunction_Check(entry) ? entry : nullptr;
@@ -117,8 +119,8 @@ bool is_written_in(std::string_view class_name, PyCodeObject* code) {
            name[class_name.size()] == '.';
 }
 
-// The location of a class: the file of its methods, and __firstlineno__ or, if the class does not
-// have it, the line of its first method.
+// The location of a class: the file of its methods, and the line __firstlineno__. If the class does
+// not have __firstlineno__, the line is that of its first method.
 CallSite location_of_class(PyTypeObject* type, std::string_view qualname) {
     CallSite location;
     if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_dict == nullptr) {

@@ -22,7 +22,7 @@ struct ObjectSummary {
 
 [[nodiscard]] ObjectSummary summarize(PyObject* object);
 
-// True if the summary of an object of that kind depends on more than its type.
+// True if the summary of an object of that kind depends on more than the object's type.
 [[nodiscard]] bool differs_per_object(model::NodeKind kind) noexcept;
 
 // Summarises a function or frame with that code; `module` may be "".

@@ -26,12 +26,13 @@ struct Adjacency {
     [[nodiscard]] std::size_t nodes() const noexcept { return first.size() - 1; }
 };
 
-// Traverses each of `objects` once. One reference per visit of tp_traverse, without references to
-// objects outside the list. May throw std::bad_alloc.
+// Traverses each of `objects` once. The graph has one reference for each visit by tp_traverse, but
+// none to objects outside the list. May throw std::bad_alloc.
 [[nodiscard]] Adjacency make_raw_graph(std::span<PyObject* const> objects,
                                        const collector::PointerIndex& index);
 
-// A hash of the object's type and, for functions, of its code. Only comparable within one process.
+// A hash of the object's type and, for a function or class, of its code or name. Only comparable
+// within one process.
 [[nodiscard]] std::uint32_t kind_of(PyObject* object);
 
 // Returns the transposed graph.

@@ -32,7 +32,7 @@ struct StoreSite {
     }
 };
 
-// The first of several stores.
+// The first of several stores, and whether the stores have different lines.
 struct FirstStore {
     StoreSite site;
     bool is_ambiguous = false;  // another store is on a different line
@@ -67,7 +67,7 @@ class StoreSearch {
 };
 
 // Stores in functions that do not belong to the holder's class. If there are several lines, the
-// line is unknown, and the value counts as taken.
+// line is unknown, and the value counts as passed in (ValueOrigin::taken).
 class ForeignStores {
   public:
     // `on_variables`: include only stores on plain variables, not `module.__class__.forward = ...`.
@@ -80,9 +80,9 @@ class ForeignStores {
     void search(PyCodeObject* code, bool is_method);
     void search_methods(PyTypeObject* type);
     // Searches the methods of `type`, the holder's class, for calls of helpers, which are functions
-    // or static methods. A helper either makes such a store on its first argument, `self`, or
-    // reads `f_locals`, if the method has a parameter with the name of the attribute. The site is
-    // the call.
+    // or static methods. A helper either stores the attribute on its first argument, to which the
+    // method passes `self`, or reads `f_locals`. The latter counts if the method has a parameter
+    // with the name of the attribute. The site is the call of the helper.
     void search_helpers(PyTypeObject* type);
     [[nodiscard]] StoreSite result() const;
 

@@ -41,7 +41,7 @@ class PartialCalls {
                 return 0;
             }
             const int line = cyclewatch_line_at(visit.code, offset);
-            // Code objects intern all names.
+            // Comparing addresses is enough, because code objects intern all names.
             if (called->first_argument == visit.calls.function_->co_name) {
                 visit.calls.with_name_.note(visit.code, line);
             }

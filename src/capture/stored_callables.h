@@ -16,8 +16,8 @@ namespace cyclewatch::capture {
 // null if there is none.
 [[nodiscard]] PyObject* underlying_function(PyObject* callable) noexcept;
 
-// Returns the globals of a callable's function, or the namespace of the module of any other
-// object's class, borrowed; null if unknown.
+// Returns a namespace, borrowed: for a callable, the globals of its function; for any other object,
+// the namespace of the module that defines its class. Returns null if it is unknown.
 [[nodiscard]] PyObject* globals_of(PyObject* object);
 
 struct CallableSite {

@@ -14,7 +14,7 @@
 namespace cyclewatch::capture {
 
 // The first 4,096 characters of an exact str as UTF-8, with U+FFFD for lone surrogates; empty for
-// anything else. The view is valid as long as this object and the str.
+// anything else. The view is valid as long as both this object and the str exist.
 class Utf8Text {
   public:
     // Does not copy, and cannot throw, if the text is ASCII.
@@ -44,7 +44,8 @@ inline constexpr Py_ssize_t kLongestName = 120;
 // Returns the value of the exact str key `ascii`, borrowed, or null. Does not call __eq__ of a key.
 [[nodiscard]] PyObject* find_in_dict(PyObject* dict, std::string_view ascii) noexcept;
 
-// False for code without a source file: generated methods (dataclasses), exec.
+// False for code without a source file, such as generated methods (dataclasses) and code run by
+// exec().
 [[nodiscard]] bool has_file(PyCodeObject* code) noexcept;
 
 [[nodiscard]] std::string path_of(PyCodeObject* code);
@@ -63,7 +64,7 @@ struct TypeName {
 // Returns the first of `type` and its bases whose `tp_name` is `name`; null if there is none.
 [[nodiscard]] PyTypeObject* base_named(PyTypeObject* type, const char* name) noexcept;
 
-// True if `tp_name` is `name`. Does not read all of a long `tp_name`.
+// True if `tp_name` is `name`. Reads no more of `tp_name` than the length of `name` requires.
 [[nodiscard]] bool has_tp_name(const PyTypeObject* type, const char* name) noexcept;
 
 }  // namespace cyclewatch::capture
