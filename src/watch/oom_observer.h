@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Observes failed allocations of torch's CUDA allocator with a native function. The function is
-// attached to torch only once, because torch cannot detach an observer. torch calls it with the
-// exact size before it raises the exception, so errors that the program handles are observed too.
-// The call is made on the allocating thread, which may be an autograd thread.
+// attached to torch only once, because torch cannot detach an observer. torch calls the function
+// with the exact size before it raises the exception, so errors that the program handles are
+// observed too. The call happens on the allocating thread, which may be an autograd thread.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
@@ -21,7 +21,7 @@ void set_oom_handler(PyObject* handler);
 // initializes CUDA itself. Idempotent. Leaves no Python error. RUNS PYTHON: torch's functions.
 void attach_oom_observer() noexcept;
 
-// True if attach_oom_observer() would attach it. RUNS PYTHON: never.
+// True if attach_oom_observer() would attach the observer. RUNS PYTHON: never.
 [[nodiscard]] bool can_attach_oom_observer() noexcept;
 
 }  // namespace cyclewatch::watch

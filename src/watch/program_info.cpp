@@ -92,7 +92,8 @@ std::string loaded_version(const std::string& package) {
         return {};
     }
     PyObject* const version = PyDict_GetItemString(PyModule_GetDict(module), "__version__");
-    // ASCII only, because CPython would allocate and cache the UTF-8 encoding of other strings.
+    // Only ASCII strings are read, because CPython would allocate and cache the UTF-8 encoding of
+    // other strings.
     if (version == nullptr || !PyUnicode_Check(version) || !PyUnicode_IS_ASCII(version)) {
         return {};
     }

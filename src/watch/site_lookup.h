@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks up in torch's memory history where the owners of new findings were allocated, after the
-// collection. Device addresses are stored only here, until the lookup (docs/design/devices.md).
+// After a collection, looks up in torch's memory history where the owners of new findings were
+// allocated. Device addresses are stored only here, until the lookup (docs/design/devices.md).
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
@@ -36,8 +36,8 @@ struct SiteRequest {
 
 class SiteLookup {
   public:
-    // Keeps the requests about new findings and posts a notification that looks up all of them
-    // from one snapshot of the history. Notifications posted afterwards include the sites.
+    // Keeps the requests about new findings, and posts a notification that looks up all requests in
+    // one snapshot of the history. Notifications posted afterwards include the sites.
     void enqueue(const std::shared_ptr<Watch>& watch,
                  const std::shared_ptr<CollectionResult>& result,
                  std::vector<SiteRequest> requests);
