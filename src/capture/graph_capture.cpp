@@ -82,8 +82,8 @@ std::vector<char> objects_of(std::uint32_t cluster, const Clusters& clusters) {
     return inside;
 }
 
-// Determines for each owner whether it is a node, in a repeated cluster, or omitted. `nodes` and
-// `clusters` list the nodes and clusters of the owners.
+// Determines for each owner whether it is a node, is in a repeated cluster, or is omitted. `nodes`
+// and `clusters` contain the node and the cluster of each owner.
 void place_owners(const std::vector<ClusterChoice>& choices,
                   std::span<const std::uint32_t> clusters,
                   std::span<const std::uint32_t> nodes,
@@ -178,8 +178,8 @@ GraphCapture::Selection GraphCapture::select(const std::vector<ClusterChoice>& c
     return selection;
 }
 
-// Selects a part of the first cluster, which alone exceeds the limit, so all other clusters are
-// repeated or omitted. Frees what is no longer needed, because memory use peaks here.
+// Selects a part of the first cluster. That cluster alone exceeds the limit, so all other clusters
+// are repeated or omitted. Frees data that is no longer needed, because memory use peaks here.
 GraphCapture::Selection GraphCapture::select_part(const std::vector<ClusterChoice>& choices,
                                                   std::uint64_t limit) {
     if (reverse_.nodes() != graph_.nodes()) {
@@ -211,7 +211,7 @@ CapturedGraph GraphCapture::capture(const CaptureLimits& limits) {
                         limits.max_objects,
                         limits.max_repeated());
     // The first cluster is always named. If it exceeds the limit, only a part of it is named, and
-    // no other cluster.
+    // all other clusters are not.
     const bool is_partial = !clusters_.size.empty() && clusters_.size[0] > limits.max_objects;
     const Selection selection =
         is_partial ? select_part(choices, limits.max_subgraph()) : select(choices);

@@ -135,8 +135,8 @@ class TorchReader final : public OwnerReader {
         PyErr_Clear();
     }
 
-    // Counts the objects that share the C++ tensor: they refer to it as a base, as a gradient or
-    // from an autograd graph. Its Python object is not counted.
+    // Counts the references to the C++ tensor from views of it, from the tensor whose gradient it
+    // is, and from autograd graphs. The reference from its Python object is not counted.
     [[nodiscard]] Py_ssize_t library_holders(PyObject* object) noexcept override {
         const WithoutTorchFunction guard(torch_);
         const std::uint64_t count = guard.entered() ? number_of(call(torch_.use_count, object)) : 0;
@@ -227,7 +227,8 @@ class TorchReader final : public OwnerReader {
                                    : read_own_storage(tensor, kind.in_python, reading);
     }
 
-    // The storage of the values is reported as the owner's, and those of the indices as parts.
+    // The storage of the values is reported as the owner's storage, and the storages of the indices
+    // as parts.
     ReadOutcome read_components(PyObject* tensor, OwnerReading& reading) {
         components_.visit(tensor, [&](const TensorComponent& component) {
             OwnerReading part;
@@ -254,8 +255,9 @@ class TorchReader final : public OwnerReader {
         if (!has_storage(tensor)) {
             return ReadOutcome::owns_nothing;
         }
-        // Before the size, which may be symbolic: evaluating it would add a guard to an export. The
-        // storage's data_ptr() is not used, because it copies a copy-on-write storage.
+        // The address is read before the size, which may be symbolic: evaluating a symbolic size
+        // would add a guard to an export. The storage's data_ptr() is not used, because it copies a
+        // copy-on-write storage.
         reading.storage = number_of(call(torch_.data_address, tensor));
         if (reading.storage == 0) {
             return ReadOutcome::owns_nothing;  // a wrapper, fake or empty tensor
@@ -297,7 +299,7 @@ class TorchReader final : public OwnerReader {
 
     // True if reading `grad` or `grad_fn` has no side effect. For a view whose base was modified,
     // autograd regenerates its graph node by calling operators, which dispatch modes and profilers
-    // see. The version shows whether there were any modifications.
+    // see. The version counter shows whether the base was modified.
     [[nodiscard]] bool may_read_graph(PyObject* tensor) const noexcept {
         return call(torch_.is_view, tensor).get() != Py_True ||
                (call(torch_.is_inference, tensor).get() == Py_False &&
@@ -308,7 +310,8 @@ class TorchReader final : public OwnerReader {
         if (!may_read_graph(tensor)) {
             return false;
         }
-        // For other tensors, torch issues a Python warning.
+        // `grad` is read only for these tensors, because torch issues a Python warning for all
+        // others.
         return get(torch_.is_leaf, tensor).get() == Py_True ||
                get(torch_.retains_grad, tensor).get() == Py_True;
     }
@@ -333,7 +336,7 @@ class TorchReader final : public OwnerReader {
         }
     }
 
-    // Sets the counts of `reading`, and of those `parts` that are components of `tensor`.
+    // Sets the reference counts of `reading`, and of those `parts` that are components of `tensor`.
     void count(PyObject* tensor, OwnerReading& reading, std::span<OwnerReading> parts) {
         if (PyType_IsSubtype(Py_TYPE(tensor), torch_.tensor_base) == 0 ||
             !kind_of(tensor).has_components) {
@@ -368,7 +371,7 @@ class TorchReader final : public OwnerReader {
         }
     }
 
-    // If this read created the storage object, the object is untracked, so that gc.get_objects()
+    // If this read creates the storage object, the object is untracked, so that gc.get_objects()
     // does not list it. This is safe because it does not refer to other objects. A gradient remains
     // tracked, because training code accesses it anyway.
     OwnedRef storage_object_of(PyObject* tensor, OwnerReading& reading) {
@@ -392,7 +395,7 @@ class TorchReader final : public OwnerReader {
                                     : read_rest_of_storage(storage, reading);
     }
 
-    // Everything except the address.
+    // Reads everything except the address.
     ReadOutcome read_rest_of_storage(PyObject* storage, OwnerReading& reading) {
         reading.device = device_of(storage);
         reading.bytes = number_of(call(torch_.storage_bytes, storage));
@@ -405,8 +408,8 @@ class TorchReader final : public OwnerReader {
         return reading.device.empty() ? ReadOutcome::failed : ReadOutcome::owns;
     }
 
-    // Cached, because torch creates a new torch.device for each access and formats it with a C++
-    // stream. Comparison is implemented in C.
+    // The text of each device is cached, because torch creates a new torch.device for each access
+    // and formats it with a C++ stream. Comparing two torch.device objects only runs C code.
     const std::string& device_of(PyObject* storage) {
         static const std::string unknown;
         OwnedRef device = get(torch_.storage_device, storage);
@@ -438,7 +441,7 @@ class TorchReader final : public OwnerReader {
         return text;
     }
 
-    // Cached: dtypes are few and immortal.
+    // The names are cached by address: there are few dtypes, and they are never freed.
     const std::string& dtype_of(PyObject* tensor) {
         static const std::string unknown;
         const OwnedRef dtype = get(torch_.dtype, tensor);
