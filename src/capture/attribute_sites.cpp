@@ -24,7 +24,7 @@ using model::ValueOrigin;
 constexpr std::size_t kMaxCached = 4'000;
 
 // The site of a store in generated code of `base`, the class that declares the attribute.
-// `name_of_base`: "" for the holder's class.
+// `name_of_base` is "" for the holder's class.
 StoreSite site_of_generated(PyTypeObject* base,
                             ValueOrigin value,
                             const std::string& name_of_base) {
@@ -110,8 +110,8 @@ StoreSite find_in_module(PyTypeObject* type, std::string_view name, PyTypeObject
 
 StoreSite search(PyTypeObject* type, std::string_view name, PyTypeObject* target, bool on_class) {
     StoreSite found = find_in_class(type, name, target, on_class);
-    // No search is needed for attributes of a class body or a dataclass: they have the location of
-    // the class.
+    // No search is needed for attributes of a class body or a dataclass, because their location is
+    // that of the class.
     if (!on_class && found.value == ValueOrigin::unknown && found.line == 0) {
         found = find_in_target(type, name, target);
         const StoreSite in_module =
@@ -182,8 +182,8 @@ StoreSite search_classes(PyTypeObject* type,
     return stores.result();
 }
 
-// Returns the call that may set the attribute: a call with the attribute's name as an argument, or
-// a call of setattr() with a computed name in code of the holder or the value.
+// Returns the call that may set the attribute. This is a call with the attribute's name as an
+// argument, or a call of setattr() with a computed name in code of the holder or the value.
 StoreSite search_possible_stores(PyTypeObject* type,
                                  std::string_view name,
                                  PyObject* value,

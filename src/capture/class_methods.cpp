@@ -84,8 +84,8 @@ bool clears(PyCodeObject* code) {
     return found;
 }
 
-// The code of a method that a Python class or its bases define; null if the entry is something
-// else, or the code has no file.
+// The code of the method `name` that a Python class or one of its bases defines. Returns null if
+// `name` is not a Python function, or if its code has no source file.
 PyCodeObject* code_of_method(PyTypeObject* type, std::string_view name, PyObject** function) {
     PyCodeObject* code = nullptr;
     visit_bases(type, [&](PyTypeObject* base) {

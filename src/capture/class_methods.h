@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Analyzes the bytecode of a class's methods: whether it creates instances of another class, and
-// which method ends the use of an instance.
+// Analyzes the bytecode of a class's methods to determine whether the class creates instances of
+// another class, and which method ends the use of an instance.
 //
 // REQUIRES: GIL held. RUNS PYTHON: never. Creates no Python objects. May throw std::bad_alloc.
 #pragma once

@@ -33,8 +33,9 @@ void add_address(WideHash& hash, const void* address) {
     hash.add(reinterpret_cast<std::uintptr_t>(address));
 }
 
-// Adds the keys of a dict, and the type of its first value: both decide whether GraphBuilder
-// describes the dict as the result of locals(). Returns false if the dict is too large.
+// Adds the keys of a dict, and the type of its first value, because both decide whether
+// GraphBuilder describes the dict as the result of locals(). Returns false if the dict is too
+// large.
 bool add_keys(WideHash& hash, PyObject* dict) {
     if (PyDict_GET_SIZE(dict) > kMaxKeys) {
         return false;
@@ -59,8 +60,9 @@ bool add_keys(WideHash& hash, PyObject* dict) {
 
 }  // namespace
 
-// The description of `object` depends on its type only, unless `differs_per_object`. Null if a
-// modification of the type cannot be detected.
+// Returns the cached information about the type of `object`, or null if a modification of the type
+// could not be detected. The description of `object` depends on its type only, unless
+// `differs_per_object` is true.
 const ClusterIdentifier::Type* ClusterIdentifier::type_of(PyObject* object) {
     PyTypeObject* const type = Py_TYPE(object);
     // Static types need no version, because they are never modified.

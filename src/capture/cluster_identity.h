@@ -34,8 +34,8 @@ struct BareGraph {
 };
 
 struct ClusterIdentities {
-    // A hash per cluster; zero if equal hashes do not mean equal clusters: an object's type was
-    // recently modified, tracemalloc is tracing, or the cluster is large.
+    // A hash per cluster. The hash is zero if equal hashes would not mean equal clusters, because
+    // an object's type was recently modified, tracemalloc is tracing, or the cluster is large.
     std::vector<base::WideHash> of_cluster;
     std::vector<std::uint32_t> number;  // per object: its position in its cluster; empty if all
                                         // clusters are unknown
@@ -52,7 +52,8 @@ class ClusterIdentifier {
                                    [](std::uint64_t size) { return size <= kMaxObjects; });
     }
 
-    // `values`: as in CaptureLimits. If may_know() is false, all identities are unknown.
+    // `values` has the meaning of CaptureLimits::values. If may_know() is false, all identities are
+    // unknown.
     [[nodiscard]] ClusterIdentities identify(const BareGraph& bare, bool values);
 
   private:

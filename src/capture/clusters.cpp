@@ -42,8 +42,8 @@ std::uint64_t mix(std::uint64_t value) {
     return value;
 }
 
-// Marks every object that reaches one of `owners`. Joins the sets of two owners if one object
-// reaches both.
+// Marks every object from which one of `owners` can be reached. Joins the sets of two owners if
+// both can be reached from one object.
 DisjointSets mark_objects_reaching(const Adjacency& reverse,
                                    std::span<const std::uint32_t> owners,
                                    std::vector<std::uint32_t>& set_of) {

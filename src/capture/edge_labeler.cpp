@@ -47,8 +47,8 @@ Labeler labeler_of_exact_type(PyTypeObject* type) noexcept {
     return nullptr;
 }
 
-// Labels the references that an object inherits from a builtin type. Returns false if its C members
-// need no further labels.
+// Labels the references that an object inherits from a builtin type. Returns false if the C members
+// of the object need no further labels.
 bool label_builtin_base(PyObject* object, ReferenceSink& sink) {
     if (PyType_Check(object)) {
         label_type(object, sink);
@@ -129,8 +129,8 @@ void find_all_parts(PyObject* parent, PartSink& sink) {
 
 }  // namespace
 
-// The functions below can fail only with std::bad_alloc. The references that are not labelled yet
-// then have no label.
+// The functions below can fail only with std::bad_alloc. If this happens, the references that are
+// not labelled yet have no label.
 
 void find_parts(PyObject* parent, PartSink& sink) noexcept {
     try {

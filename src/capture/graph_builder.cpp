@@ -269,8 +269,8 @@ GraphBuilder::Site GraphBuilder::add_site(std::uint32_t from,
     return {location, creates_value};
 }
 
-// True if `node`, the value of `attribute`, is a container and the class of one of its items has a
-// method that adds `self` to the container.
+// True if the value of `attribute`, `node`, is a container, and the class of one of its items has a
+// method that adds `self` to this container.
 bool GraphBuilder::items_put_themselves(std::uint32_t node, std::string_view attribute) const {
     PyTypeObject* last = nullptr;
     std::size_t classes = 0;
@@ -293,8 +293,8 @@ bool GraphBuilder::items_put_themselves(std::uint32_t node, std::string_view att
     return false;
 }
 
-// The modules of the referents of `node`. The module that stores one attribute of an object often
-// stores its other attributes, too.
+// The modules that define the referents of `node`. A module whose functions store one attribute of
+// an object often stores the other attributes, too.
 std::vector<PyObject*> GraphBuilder::modules_around(std::uint32_t node) const {
     std::vector<PyObject*> modules;
     for (const std::uint32_t target : graph_.of(selected_[node])) {

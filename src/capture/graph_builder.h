@@ -25,8 +25,8 @@ inline constexpr std::uint32_t kNotNamed = collector::PointerIndex::kAbsent;
 
 class GraphBuilder {
   public:
-    // `selected`: positions in `objects`, ascending. The first `unreachable` objects are the
-    // unreachable set; the rest are its dependents, the objects that die with it. All arguments
+    // `selected` contains positions in `objects`, ascending. The first `unreachable` objects are
+    // the unreachable set; the rest are its dependents, the objects that die with it. All arguments
     // must outlive the builder.
     GraphBuilder(std::span<PyObject* const> objects,
                  std::size_t unreachable,
@@ -66,7 +66,7 @@ class GraphBuilder {
     // definition of its function.
     bool locate_bound_method(PyObject* method, model::Node& node);
     bool locate_partial(PyObject* partial, model::Node& node);
-    // Names a dict that locals() created after the function that called locals().
+    // If locals() created the dict, gives it the name of the function that called locals().
     void note_locals(std::uint32_t node);
     void add_edges(std::uint32_t node);
     // Finds the location that stores `attribute`, searching once per class and attribute.

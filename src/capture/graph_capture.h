@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the unreachable objects into a reference graph: plain data in which every reference has a
-// label. Later stages do not use PyObject*.
+// Turns the unreachable objects into a reference graph, which is plain data in which every
+// reference has a label. Later stages do not use PyObject*.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. Creates no
 // Python objects other than those of allocation_site.h. May throw std::bad_alloc.
@@ -29,7 +29,7 @@ struct CaptureLimits {
     static constexpr std::uint64_t kSubgraph = 5'000;
 
     // The maximum number of objects to name in one collection. Either all objects of a cluster are
-    // named or none, except that at least a part of the first cluster is named
+    // named or none. However, at least a part of the first cluster is always named
     // (capture/subgraph_selection.h).
     std::uint64_t max_objects = 50'000;
     // Clusters that repeat a shape, and parts of a cluster, have lower limits.
@@ -77,11 +77,11 @@ class GraphCapture {
     GraphCapture(const GraphCapture&) = delete;
     GraphCapture& operator=(const GraphCapture&) = delete;
 
-    // Returns the identity of the graph that capture() would return. `values`: as in CaptureLimits.
-    // Call it before capture().
+    // Returns the identity of the graph that capture() would return. `values` has the meaning of
+    // CaptureLimits::values. Call this before capture().
     [[nodiscard]] GraphIdentity identify(ClusterIdentifier& identifier, bool values);
 
-    // Call it once. Frees data that is only needed to select the objects.
+    // Call this only once, because it frees data that is needed to select the objects.
     [[nodiscard]] CapturedGraph capture(const CaptureLimits& limits);
 
   private:

@@ -55,7 +55,8 @@ class LocalsSnapshots::Match {
 
     [[nodiscard]] bool empty() const noexcept { return keys_.empty(); }
 
-    // Compares the keys with `functions`, if the first key is the first parameter of any of them.
+    // Compares the keys with the variables of `functions`, if the first key is the first parameter
+    // of any of these functions.
     void compare(const std::vector<Function>& functions) {
         const bool starts = std::ranges::any_of(functions, [this](const Function& function) {
             return function.code->co_argcount > 0 &&

@@ -111,7 +111,7 @@ PyObject* method_function(PyObject* entry) noexcept {
     return entry != nullptr && PyFunction_Check(entry) ? entry : nullptr;
 }
 
-// True for a function defined in the class's body: its qualified name is "Class.name".
+// True for a function defined in the body of the class, whose qualified name is "Class.name".
 bool is_written_in(std::string_view class_name, PyCodeObject* code) {
     const Utf8Text text(code->co_qualname);
     const std::string_view name = text.view();
@@ -154,8 +154,9 @@ std::string module_of_globals(PyObject* globals) {
     return std::string(Utf8Text(find_in_dict(globals, "__name__")).view());
 }
 
-// The qualified name of code, without enclosing comprehensions: 3.11 compiles them to functions,
-// but 3.12 inlines them, and a cycle's signature must be the same on both.
+// The qualified name of code, without enclosing comprehensions. CPython 3.11 compiles
+// comprehensions to functions, whereas 3.12 inlines them, but a cycle's signature must be the same
+// on both versions.
 std::string qualified_name(PyCodeObject* code) {
     const Utf8Text text(code->co_qualname);
     std::string name(text.view());
@@ -208,8 +209,8 @@ void summarize_type(PyTypeObject* type, ObjectSummary& summary) {
 }
 
 // A bound method is named after the undecorated function, which is usually still reachable and
-// therefore not part of the graph. If types.MethodType() bound another callable, the method is
-// named after it: a class by its name, any other callable by the name of its class.
+// therefore not part of the graph. If types.MethodType() bound a class, the method is named after
+// that class. If it bound any other callable, the method is named after the callable's class.
 bool summarize_bound_method(PyObject* object, ObjectSummary& summary) {
     PyObject* const function = PyMethod_GET_FUNCTION(object);
     if (function == nullptr) {
@@ -250,7 +251,7 @@ bool summarize_builtin_function(PyObject* object, ObjectSummary& summary) {
     return true;
 }
 
-// A module is named by its own name, not "module".
+// A module is shown with the name of the module, not as "module".
 bool summarize_module(PyObject* object, ObjectSummary& summary) {
     summary.name = module_of_globals(PyModule_GetDict(object));
     summary.module = summary.name;

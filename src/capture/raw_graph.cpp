@@ -15,7 +15,7 @@ namespace cyclewatch::capture {
 namespace {
 
 // Collects the positions of visited objects. Most references between unreachable objects lead to
-// the object that was allocated next, and most other references to one class outside the set.
+// the object that was allocated next. Most other references lead to one class outside the set.
 // Neither requires a lookup.
 class EdgeCollector {
   public:

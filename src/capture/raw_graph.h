@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The references between unreachable objects, as positions, without labels. Fast enough for
-// millions of objects. The objects to name are selected from this graph.
+// millions of objects. The objects of the reference graph are selected from this graph.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never.
 #pragma once
@@ -31,8 +31,8 @@ struct Adjacency {
 [[nodiscard]] Adjacency make_raw_graph(std::span<PyObject* const> objects,
                                        const collector::PointerIndex& index);
 
-// A hash of the object's type and, for a function or class, of its code or name. Only comparable
-// within one process.
+// A hash of the object's type. For a function, it includes the code, and for a class, the name.
+// Only comparable within one process.
 [[nodiscard]] std::uint32_t kind_of(PyObject* object);
 
 // Returns the transposed graph.

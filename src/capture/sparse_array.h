@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sparse array: zero elements need no memory if their neighbours are also zero. Plain data; at()
-// may throw std::bad_alloc.
+// A sparse array, in which zero elements need no memory if their neighbours are also zero. Plain
+// data; at() may throw std::bad_alloc.
 #pragma once
 
 #include <array>

@@ -108,8 +108,9 @@ void StoreSearch::search(PyCodeObject* code, int depth) {
 }
 
 void StoreSearch::add(PyCodeObject* code, int depth, const cyclewatch_store& store) {
-    // A nested function accesses the method's `self` through a free variable. The nested function's
-    // first parameter is not that object: it may be an instance of a class defined in the method.
+    // A nested function accesses the method's `self` through a free variable. The first parameter
+    // of the nested function is not that object, but may be an instance of a class defined in the
+    // method.
     if (depth > 0 && store.variable == 0 && code->co_argcount > 0) {
         return;
     }

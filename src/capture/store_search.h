@@ -44,7 +44,7 @@ struct FirstStore {
 // The stores of one kind to one attribute in a function and its nested functions.
 class StoreSearch {
   public:
-    // `target`: the class of the attribute's value.
+    // `target` is the class of the attribute's value.
     StoreSearch(std::string_view name,
                 PyCodeObject* function,
                 PyTypeObject* target,
@@ -70,7 +70,8 @@ class StoreSearch {
 // line is unknown, and the value counts as passed in (ValueOrigin::taken).
 class ForeignStores {
   public:
-    // `on_variables`: include only stores on plain variables, not `module.__class__.forward = ...`.
+    // If `on_variables` is true, includes only stores on plain variables, not
+    // `module.__class__.forward = ...`.
     ForeignStores(std::string_view name,
                   PyTypeObject* target,
                   bool on_variables = false,
@@ -81,8 +82,8 @@ class ForeignStores {
     void search_methods(PyTypeObject* type);
     // Searches the methods of `type`, the holder's class, for calls of helpers, which are functions
     // or static methods. A helper either stores the attribute on its first argument, to which the
-    // method passes `self`, or reads `f_locals`. The latter counts if the method has a parameter
-    // with the name of the attribute. The site is the call of the helper.
+    // method passes `self`, or reads `f_locals`. A helper that reads `f_locals` counts only if the
+    // method has a parameter with the name of the attribute. The site is the call of the helper.
     void search_helpers(PyTypeObject* type);
     [[nodiscard]] StoreSite result() const;
 

@@ -19,7 +19,8 @@ class PartialCalls {
   public:
     explicit PartialCalls(PyObject* function) : function_(code_of(function)) {}
 
-    // `code`: a function or method in the module of the function.
+    // `code` is the code of a function or method in the module of the function that the partial
+    // calls.
     void search(PyCodeObject* code) {
         const bool defines = code != function_ && contains_code(code, function_);
         search(code, defines, 0);

@@ -22,8 +22,8 @@ std::uint32_t mix(std::uint32_t value) {
     return value ^ (value >> 16);
 }
 
-// The colours of objects: hashes of each object and its neighbourhood (colour refinement, like
-// analysis/canonical_order.h). They are computed on demand and cached.
+// The colours of objects. A colour is a hash of an object and its neighbourhood (colour refinement,
+// like analysis/canonical_order.h). Colours are computed on demand and cached.
 class Colors {
   public:
     Colors(const ClusterGraph& cluster, const KindHash& kind_of)
@@ -146,7 +146,7 @@ class SubgraphSelection {
     }
 
   private:
-    // A step of a path to an owner.
+    // One object on a path to an owner.
     struct Step {
         std::uint32_t node;
         std::size_t next;  // index of the next step; kNone for the owner

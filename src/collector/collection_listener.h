@@ -27,11 +27,11 @@ struct CollectionOutcome {
     double seconds = 0;           // 0: unknown, as CPython reports them since 3.15
 };
 
-// The methods are called in this order and never nested.
+// The methods are called in the order of their declarations, and never nested.
 class CollectionListener {
   public:
     virtual ~CollectionListener() = default;
-    // Called before the collector examines any object. May allocate.
+    // Called before the collector examines any objects. May allocate.
     virtual void on_start(int generation) noexcept = 0;
     // Returns false if on_unreachable() need not be called for this collection, which saves the
     // time to list the unreachable objects.

@@ -43,7 +43,7 @@ struct Hook {
 };
 
 Hook& hook() {
-    // Never destroyed: collections may run after static destructors.
+    // The hook is never destroyed, because collections may run after static destructors.
     static Hook& the_hook = *new Hook;
     return the_hook;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists the tracked objects, and visits the references between them. Walks over the heap are
-// read-only: they do not change reference counts or move objects.
+// read-only, so they do not change reference counts or move objects.
 //
 // REQUIRES (everything here): GIL held, and the other threads stopped. RUNS PYTHON: never.
 #pragma once
@@ -42,9 +42,9 @@ class TrackedObjects {
     // fails. REQUIRES: a build with a GIL.
     [[nodiscard]] bool fill(HeapScope scope) noexcept;
     // Lists the objects and calls `work` while no other thread can change them. On free-threaded
-    // builds, lists all objects that are not frozen; if other threads created objects during the
-    // call, returns false, even after `work` was called. Returns false like fill(); propagates
-    // exceptions of `work`.
+    // builds, lists all objects that are not frozen, and returns false if other threads created
+    // objects during the call, even if `work` has been called. Returns false like fill();
+    // propagates exceptions of `work`.
     template <typename Work>
     [[nodiscard]] bool fill_and(HeapScope scope, Work&& work) {
         if constexpr (CYCLEWATCH_HAS_NO_GIL) {
@@ -129,8 +129,8 @@ class ReferenceWalk {
         traversals_.of(type_).visit<kVisit>(object, context);
     }
 
-    // The position of `target`, or kAbsent. Optimized for the targets that traverse() visits: most
-    // of them are the object allocated next, the type, or the last unlisted object, such as None,
+    // The position of `target`, or kAbsent. Optimized for the targets that traverse() visits. Most
+    // of these are the object allocated next, the type, or the last unlisted object, such as None,
     // and need no lookup.
     [[nodiscard]] std::uint32_t find(PyObject* target) noexcept {
         if (target == nullptr || target == absent_) {

@@ -2,7 +2,7 @@
 // The objects that the running collection found unreachable, as borrowed references.
 //
 // Valid only during CollectionListener::on_unreachable(). Pointers and references must not be kept
-// after it returns. REQUIRES: GIL held.
+// after that function returns. REQUIRES: GIL held.
 #pragma once
 
 #include <Python.h>
@@ -18,10 +18,10 @@
 
 namespace cyclewatch::collector {
 
-// Maps the pointers of a list without duplicates to their positions: a page table by address, with
-// 4 bytes for each 32 bytes of the pages that contain an object. Objects that the collector tracks
-// are at least 32 bytes apart and aligned to 16 bytes; objects that violate this are in a hash
-// table.
+// Maps the pointers of a list without duplicates to their positions. Implemented as a page table by
+// address, with 4 bytes for each 32 bytes of the pages that contain an object. Objects that the
+// collector tracks are at least 32 bytes apart and aligned to 16 bytes; objects that violate this
+// are in a hash table.
 class PointerIndex {
   public:
     static constexpr std::uint32_t kAbsent = UINT32_MAX;
@@ -126,7 +126,7 @@ class UnreachableSet {
     // True if the set contains exactly the objects for which cw_is_unreachable() is true.
     [[nodiscard]] bool has_flags() const noexcept { return has_flags_; }
 
-    // The time at which filling the set began. The time it takes counts towards the watch's budget.
+    // The time at which filling the set began. Filling the set counts towards the watch's budget.
     [[nodiscard]] std::chrono::steady_clock::time_point began() const noexcept { return began_; }
 
     // Reserves room for `count` objects, so that walk() need not allocate. Returns false if out of

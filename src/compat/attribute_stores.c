@@ -57,7 +57,7 @@ static int inserts(const struct cyclewatch_operand* method) {
            has_name(method, "setdefault");
 }
 
-// `object.name.append(value)` or `object.name[key] = value`, at the instruction `at`.
+// True if the instruction `at` performs `object.name.append(value)` or `object.name[key] = value`.
 static int is_store_into(const struct cyclewatch_operand_stack* stack,
                          const struct cyclewatch_instruction* at,
                          PyObject* name,

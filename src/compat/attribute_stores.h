@@ -55,7 +55,7 @@ struct cyclewatch_read {
 // A nonzero result ends the visit.
 typedef int (*cyclewatch_read_visitor)(const struct cyclewatch_read* read, void* arg);
 
-// Visits the instructions that load attribute number `name` without calling it immediately:
+// Visits the instructions that load attribute number `name` without calling it immediately, as in
 // `hooks.append(self.on_step)`.
 int cyclewatch_visit_reads(PyCodeObject* code,
                            Py_ssize_t name,

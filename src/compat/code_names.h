@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variable names of a code object, without the tuples that co_varnames and co_freevars create.
-// Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. Results are borrowed.
+// Reads the variable names of a code object without creating the tuples of co_varnames and
+// co_freevars. Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. Results are
+// borrowed.
 #pragma once
 
 #include <Python.h>
@@ -13,7 +14,7 @@ extern "C" {
 // exact str, or null if there is none.
 PyObject* cyclewatch_variable_name(PyCodeObject* code, Py_ssize_t index);
 
-// Returns the number of variables in that array.
+// Returns the number of locals, cells and free variables of a frame.
 Py_ssize_t cyclewatch_variable_count(PyCodeObject* code);
 
 // Returns the name of item `index` in the closure of a function with this code; null if there is
@@ -27,7 +28,7 @@ PyObject* cyclewatch_default_name(PyCodeObject* code, Py_ssize_t index, Py_ssize
 int cyclewatch_line_at(PyCodeObject* code, int offset);
 
 // Stores the columns of the expression at a byte offset, from 0, in bytes of UTF-8. Returns false
-// if they are unknown or the expression has several lines.
+// if the columns are unknown or if the expression has several lines.
 int cyclewatch_columns_at(PyCodeObject* code, int offset, int* start, int* end);
 
 #ifdef __cplusplus

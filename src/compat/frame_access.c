@@ -44,8 +44,8 @@ static int trusted(unsigned layout) {
 
 #if CYCLEWATCH_FRAME_WORDS_ARE_TAGGED
 
-// Tag bits of a word. kNoObject: the word is not an object. kNotCounted: the word is a borrowed
-// reference or null.
+// Tag bits of a word. kNoObject is set if the word is not an object. kNotCounted is set if the word
+// is a borrowed reference or null.
 enum { kNoObject = 2, kNotCounted = 1 };
 
 static PyObject* object_in(_PyStackRef word) {

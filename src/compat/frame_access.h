@@ -31,8 +31,8 @@ struct cyclewatch_frame_reference {
 typedef int (*cyclewatch_frame_visitor)(const struct cyclewatch_frame_reference* reference,
                                         void* arg);
 
-// Visits the references that a frame object owns. The variables of a running frame or of a
-// generator's frame are owned by the thread or generator, so they are not visited.
+// Visits the references that a frame object owns. The variables of a running frame, or of a
+// generator's frame, are not visited, because the thread or the generator owns them.
 int cyclewatch_visit_frame(PyObject* frame, cyclewatch_frame_visitor visit, void* arg);
 
 // Visits the references of a generator, coroutine or asynchronous generator and of its frame. The
@@ -108,8 +108,8 @@ typedef void (*cyclewatch_thread_visitor)(const struct cyclewatch_thread_referen
                                           void* arg);
 
 // Visits the references of all threads of the interpreter and of their running frames, innermost
-// first. This includes the references of running generators, but not those of suspended ones, which
-// the generator owns. Visits no frames if their layout is unknown.
+// first. This includes the references of running generators, but not the references of suspended
+// generators, which the generator owns. If the layout of frames is unknown, visits no frames.
 void cyclewatch_visit_threads(cyclewatch_thread_visitor visit, void* arg);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instructions of a code object as the compiler emitted them: specialised and instrumented
-// instructions are converted back.
+// The instructions of a code object as the compiler emitted them, that is, specialised and
+// instrumented instructions are converted back.
 //
 // Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no.
 #pragma once

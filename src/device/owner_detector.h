@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the memory owners that die with the unreachable set: the owners in the set, and owners
-// outside it (in an older generation or not tracked by the collector) to which only unreachable
-// objects refer.
+// Finds the memory owners that die with the unreachable set. These are the owners in the set, and
+// owners outside the set (in an older generation or not tracked by the collector) to which only
+// unreachable objects refer.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never.
 #pragma once
@@ -29,8 +29,8 @@ struct DetectedOwner {
 // The result of one pass over the unreachable set. References are borrowed, except `held`.
 struct Detection {
     std::vector<DetectedOwner> owners;  // those in the set first, in the set's order
-    // Objects outside the set that die with it: every reference to them comes from the set, from
-    // another dependent, or is one of OwnerReader::hidden_references().
+    // Objects outside the set that die with it. Every reference to such an object comes from the
+    // set or from another dependent, or is one of OwnerReader::hidden_references().
     std::vector<PyObject*> dependents;
     // Strong references that keep objects outside the set alive, because a faulty tp_traverse may
     // visit an object that is freed as soon as tp_traverse returns. Releasing them may run Python.
@@ -76,7 +76,7 @@ class OwnerDetector {
     // Creates a strong reference to `object` and appends it to `list`.
     void hold(PyObject* object, std::vector<PyObject*>& list);
 
-    // Visits each of `objects`, and then each of dying_.
+    // Visits the references of all `objects`, and then those of all objects in dying_.
     template <bool kHasFlags>
     void visit_all(std::span<PyObject* const> objects);
     template <bool kHasFlags, bool kPrefetch>

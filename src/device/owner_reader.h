@@ -43,8 +43,8 @@ struct OwnerReading {
                                 // storage
     std::string part;           // for an element of `parts`: its label (".grad")
     std::unique_ptr<WeakStorage> weak_storage;  // null: the storage is freed with its owners
-    // Set by count_references(). The storage dies with its owners if they account for all
-    // references to it.
+    // Set by count_references(). The storage dies with its owners if the owners account for all
+    // references to the storage.
     std::uint64_t storage_references = 0;  // 0: unknown
     std::int64_t known_references = 0;
     PyObject* base = nullptr;  // borrowed; if it dies too, it accounts for one more reference

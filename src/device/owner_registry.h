@@ -33,7 +33,7 @@ class OwnerRegistry {
     [[nodiscard]] OwnerReader* reader_for(PyTypeObject* type) noexcept;
 
     // Registers the Python callable `reader` for `type` and its subclasses, and replaces an earlier
-    // registration. Keeps both alive until the type is unregistered.
+    // registration. Keeps `type` and `reader` alive until the type is unregistered.
     void register_owner(PyTypeObject* type, PyObject* reader) {
         ++version_;
         registered_.add(type, reader);

@@ -193,8 +193,8 @@ void note_failure(HistoryReading& reading) {
     }
 }
 
-// torch._C._cuda_memoryStats, borrowed. Null if it is not a C function: a program may have replaced
-// it with a Python function.
+// torch._C._cuda_memoryStats, borrowed. Null if a program has replaced the C function with a Python
+// function.
 PyObject* memory_stats_function() noexcept {
     PyObject* const native = imported("torch._C");
     PyObject* const function =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the search for owners treats the instances of each type. Verdicts are kept between
+// Determines how the search for owners treats the instances of each type. Verdicts are kept between
 // collections, because most collections see the same types.
 //
 // REQUIRES (everything here): GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON:
@@ -17,7 +17,7 @@
 
 namespace cyclewatch::device {
 
-// Drops the bits that are 0 for every object, and mixes in those that differ between pages.
+// Drops the bits that are 0 for every object, and mixes in the bits that differ between pages.
 inline std::size_t hash_pointer(const void* pointer) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(pointer) >> 4;
     return address ^ (address >> 9);
@@ -29,7 +29,7 @@ enum class TypeRole : std::uint8_t {
     owner,
 };
 
-// Aligned, so that the address of a verdict is computed by a shift.
+// Aligned to a power of two, so that the address of a verdict is computed by a shift.
 struct alignas(128) TypeVerdict {
     python::TypeTraversal traversal;  // omits the reference to a type that outlives the set
     OwnerReader* reader = nullptr;    // of an owner

@@ -15,7 +15,7 @@ namespace {
 // A strong reference. It is not an OwnedRef, because collections may run after static destructors.
 PyObject* deferred = nullptr;
 
-// A pending call: runs on the main thread, between two bytecodes.
+// A pending call, which runs on the main thread, between two bytecodes.
 int raise_now(void* /*unused*/) {
     const StateLock lock;
     const OwnedRef exception = steal(std::exchange(deferred, nullptr));

@@ -15,8 +15,8 @@
 namespace cyclewatch::python {
 
 // Returns the result of `call`, which may release and reacquire the GIL. Blocks forever if the
-// interpreter is finalized during the call. `call` must not own a Python reference, because it
-// would be released without the GIL.
+// interpreter is finalized during the call. `call` must not own a Python reference, which would be
+// released without the GIL.
 template <typename Call>
 decltype(auto) sleep_if_unwound(Call&& call) {
     try {

@@ -86,7 +86,7 @@ constexpr std::array<const char*, 14> kSampleNames = {"Sample",
 // The sample objects by name.
 class Samples {
   public:
-    // Throws Interrupted if they cannot be created.
+    // Throws Interrupted if the samples cannot be created.
     Samples() : names_(steal(PyDict_New())) {
         const OwnedRef code = steal(Py_CompileString(kSamples, "<string>", Py_file_input));
         if (!names_ || !code ||
@@ -142,8 +142,8 @@ class Samples {
             static_cast<void>(names_.release());
             return;
         }
-        // The class is leaked deliberately: it is part of a reference cycle, which the program's
-        // next collection would count.
+        // The class is leaked deliberately, because it is part of a reference cycle, which the
+        // program's next collection would count.
         static_cast<void>(borrow(PyDict_GetItemString(names_.get(), "Sample")).release());
         PyDict_Clear(names_.get());
         PyErr_Clear();
@@ -300,8 +300,8 @@ LayoutCheck run_checks() {
 
 const LayoutCheck& check_layouts() {
     // Guarded by the GIL. The checks run Python, so another thread may call this function in the
-    // meantime. With a static initializer, both threads would then deadlock: the other thread would
-    // wait for the initializer, and this thread for the GIL. The first result is kept.
+    // meantime. With a static initializer, both threads would then deadlock, because the other
+    // thread would wait for the initializer, and this thread for the GIL. The first result is kept.
     static LayoutCheck check;
     static bool done = false;
     if (!done) {

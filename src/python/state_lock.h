@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lock that protects this module's state on free-threaded builds. With a GIL, the GIL protects
-// the state and everything here is a no-op.
+// The lock that protects this module's state on free-threaded builds. On other builds, the GIL
+// protects the state, and everything here is a no-op.
 //
 // Every entry point from Python acquires the lock (StateLock). It is released wherever the GIL
 // would be released (StateRelease). On these builds, "REQUIRES: GIL held" therefore means

@@ -42,7 +42,7 @@ class TypeTraversal {
     }
 
     // Calls kVisit(target, context) for each reference owned by `object`, an instance of the type.
-    // The target may be null. kVisit may overwrite this TypeTraversal. If it returns a nonzero
+    // The target may be null. kVisit may overwrite this TypeTraversal. If kVisit returns a nonzero
     // value, the remaining references may or may not be visited.
     template <visitproc kVisit>
     void visit(PyObject* object, void* context) const {

@@ -38,7 +38,7 @@ std::error_code write_all(int file, std::string_view bytes) {
     return {};
 }
 
-// An unpredictable name in the folder of `path`, of fixed length.
+// Sets `name` to an unpredictable name of fixed length in the folder of `path`.
 std::error_code temporary_name(const std::string& path, std::string& name) {
     std::uint64_t number = 0;
     if (::getrandom(&number, sizeof number, 0) != sizeof number) {

@@ -15,15 +15,15 @@ enum class Depth : std::uint8_t {
     none,         // over budget: owners are not searched for
 };
 
-// When a watch exceeds its budget, collections are sampled: a collection is searched only if the
-// budget for the time since the last search covers the expected cost. Spending before the last
-// search is ignored, so a single long analysis does not prevent searches for a long time.
+// When a watch exceeds its budget, collections are sampled, that is, a collection is searched only
+// if the budget for the time since the last search covers the expected cost. Spending before the
+// last search is ignored, so a single long analysis does not prevent searches for a long time.
 class Budget {
   public:
     // Seconds that may always be spent.
     static constexpr double kGraceSeconds = 0.25;
 
-    // `share`: the allowed share of wall time; 0.01 is one per cent.
+    // `share` is the allowed share of wall time; 0.01 is one per cent.
     explicit Budget(double share) : share_(share) {}
 
     // `spent` and `elapsed` are seconds since the watch began.
@@ -44,7 +44,7 @@ class Budget {
         }
         return saved(spent, elapsed) >= seconds_for(objects) ? Depth::lean : Depth::none;
     }
-    // Call this after a collection that was searched. `seconds`: the time that the search took,
+    // Call this after a collection that was searched. `seconds` is the time that the search took,
     // which `spent` includes.
     void searched(double spent, double elapsed, std::uint64_t objects, double seconds) noexcept {
         const bool within = allows(spent_then_, elapsed_then_);

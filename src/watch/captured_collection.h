@@ -29,7 +29,7 @@ using DeviceFilter = std::function<bool(std::string_view device)>;
 // Returns true if a scan has already reported the storage of a reading.
 using KnownStorages = std::function<bool(const device::OwnerReading& reading)>;
 
-// An owner that the collection found unreachable, and what became of it.
+// An owner that the collection found unreachable. The last fields say whether it was freed.
 struct PendingOwner {
     std::string type;
     device::OwnerReading reading;
@@ -65,7 +65,7 @@ struct CapturedCollection {
     // The graph, storages and omissions are common to all watches; select_owners() sets the rest.
     model::Observation observation;
 
-    // For a scan: by storage, the signatures of the findings that report it.
+    // For a scan: for each storage, the signatures of the findings that report the storage.
     std::vector<std::vector<std::string>> signatures;
 
     void take(capture::CapturedGraph captured);
@@ -80,14 +80,14 @@ class OwnerReadings {
                   const DeviceFilter& watched,
                   const KnownStorages* known);
 
-    // Reads all owners except those whose reader is user code. Keeps the latter alive until
-    // read_with_user_code(). RUNS PYTHON: never.
+    // Reads all owners except those whose reader is user code. The remaining owners are kept alive
+    // until read_with_user_code(). RUNS PYTHON: never.
     void read(const std::vector<device::DetectedOwner>& owners);
     // Reads the remaining owners. RUNS PYTHON: user code, so borrowed references must not be used
     // afterwards.
     void read_with_user_code();
 
-    // The objects that own watched memory, then those with a user-registered reader.
+    // The objects that own watched memory, followed by the objects with a user-registered reader.
     [[nodiscard]] std::span<PyObject* const> objects() const noexcept { return objects_; }
     // True if read_with_user_code() has owners to read.
     [[nodiscard]] bool needs_user_code() const noexcept { return !user_owners_.empty(); }

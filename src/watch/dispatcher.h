@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manages all watches: starts and stops them, installs the hook that they share, handles forks, and
-// passes each collection to the pipeline.
+// Manages all watches. The dispatcher starts and stops them, installs the hook that they share,
+// handles forks, and passes each collection to the pipeline.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
@@ -28,31 +28,31 @@ class Dispatcher final : public collector::CollectionListener {
   public:
     static Dispatcher& instance();
 
-    // Starts a watch, and installs the hook if it is the first one. The error is a sentence for the
-    // user.
+    // Starts a watch, and installs the hook if no other watch is active. The error message is a
+    // sentence for the user.
     base::Result<std::shared_ptr<Watch>> start(Settings settings);
-    // Stops `watch`: delivers its queued notifications and waits for its report file. Removes the
-    // hook if it was the last watch. Idempotent. May leave a Python exception pending.
+    // Stops `watch`, delivers queued notifications, and waits for the report file of `watch`.
+    // Removes the hook if no other watch is active. Idempotent. May leave a Python exception
+    // pending.
     void stop(const std::shared_ptr<Watch>& watch);
-    // Call this at interpreter exit: it stops all watches. If another thread starts a watch
+    // Stops all watches. Call this at interpreter exit. If another thread starts a watch
     // afterwards, that watch is inactive, because nothing would wait for its report.
     void end();
     [[nodiscard]] bool is_active(const std::shared_ptr<Watch>& watch) const;
 
-    // Sets the step. Takes a census and scans the heap if either is due. If a scan fails, it is
-    // counted as omitted. RUNS PYTHON: readers passed to register_owner().
+    // Sets the step. Takes a census and scans the heap if either is due. A failed scan is counted
+    // as skipped. RUNS PYTHON: readers passed to register_owner().
     void step(const std::shared_ptr<Watch>& watch, std::int64_t number);
-    // Scans if automatic collection is off or objects are frozen, without setting a step.
-    // `everything`: scans the whole heap, regardless of the budget.
+    // Scans if automatic collection is off or objects are frozen, without setting a step. If
+    // `everything` is true, scans the whole heap, regardless of the budget.
     void scan_if_not_collected(const std::shared_ptr<Watch>& watch, bool everything);
 
     // Compares the reachable owners with those of earlier calls, within the budget. Does nothing if
     // memory runs out. RUNS PYTHON: readers passed to register_owner().
     void take_census(const std::shared_ptr<Watch>& watch);
 
-    // Finds the owners that are unreachable now, without a collection (Pipeline::scan()). Works
-    // even if no watch is active. Only `settings.devices` is used. Throws what Pipeline::scan()
-    // throws.
+    // Finds the owners that are unreachable now, without a collection (Pipeline::scan()). A watch
+    // need not be active. Only `settings.devices` is used. Throws what Pipeline::scan() throws.
     model::Report scan(Settings settings, collector::HeapScope scope);
     std::map<std::string, std::uint64_t> dead_bytes(Settings settings,
                                                     collector::HeapScope scope,
@@ -68,13 +68,13 @@ class Dispatcher final : public collector::CollectionListener {
     std::vector<model::LiveOwner> live_owners(const CensusSettings& settings);
     ReportedStorages live_storages(const device::DeviceSelection& devices);
 
-    // Call before reading a watch: handles a fork, restores a removed hook and delivers queued
+    // Call this before reading a watch. Handles a fork, restores a removed hook and delivers queued
     // notifications. May leave a Python exception pending.
     void refresh(const std::shared_ptr<Watch>& watch);
 
     device::OwnerRegistry& registry() { return pipeline_.registry(); }
     advice::Rules& rules() { return pipeline_.rules(); }
-    // Call after the rules have changed: updates the findings of the active watches.
+    // Updates the findings of the active watches. Call this after the rules have changed.
     void reclassify();
 
     void on_start(int generation) noexcept override;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The findings of earlier collections, by the shape of their garbage. A later collection whose
-// garbage has the same shape has the same findings. They are counted again, without naming and
-// analyzing the objects.
+// garbage has the same shape has the same findings. These findings are counted again, without
+// naming and analyzing the objects.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never. May throw std::bad_alloc.
 #pragma once
@@ -19,14 +19,14 @@
 
 namespace cyclewatch::watch {
 
-// The shape of the garbage that leads to owners. It covers everything that findings depend on: the
-// objects, their labelled references, and the type, storage, size, shape and data type of each
-// owner. If all clusters are equal, it is the shape of one of them.
+// The shape of the garbage that leads to owners. The shape covers everything that findings depend
+// on: the objects, their labelled references, and the type, storage, size, shape and data type of
+// each owner. If all clusters are equal, it is the shape of one of them.
 [[nodiscard]] GarbageShape shape_of(const capture::GraphIdentity& identity,
                                     const CapturedCollection& collection);
 
-// `whole`: the number of copies of the shape whose owners and storages were all freed. `in_part`:
-// the number of copies that were freed only in part. Call after check_freed().
+// `whole` is the number of copies of the shape whose owners and storages were all freed. `in_part`
+// is the number of copies that were freed only in part. Call after check_freed().
 struct FreedCopies {
     std::uint64_t whole = 0;
     std::uint64_t in_part = 0;
@@ -37,14 +37,14 @@ class KnownFindings {
   public:
     static constexpr std::size_t kMaxShapes = 256;  // then all are forgotten
 
-    // Forgets everything if `version` differs from that of the last call: patterns and statuses
-    // depend on the rules.
+    // Forgets everything if `version` differs from that of the last call, because patterns and
+    // statuses depend on the rules.
     void use_rules(std::uint64_t version) noexcept;
     void clear() noexcept { by_shape_.clear(); }
 
-    // True if the findings of this shape are known. `in_any_number`: also if every earlier
-    // collection had fewer copies. The findings may then have been below Settings::min_bytes in
-    // those collections.
+    // True if the findings of this shape are known. If every earlier collection had fewer copies,
+    // its findings may have been below Settings::min_bytes, so the result is true only if
+    // `in_any_number` is true.
     [[nodiscard]] bool contains(const GarbageShape& shape, bool in_any_number) const;
     // The findings of `copies` of this shape. REQUIRES: contains(shape, true).
     [[nodiscard]] std::vector<model::Finding> findings(const GarbageShape& shape,

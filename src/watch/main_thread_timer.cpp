@@ -36,7 +36,7 @@ class Timer {
     Timer(std::chrono::duration<double> period, Call& call)
         : period_(period), call_(call), thread_([this] { run(); }) {}
 
-    // REQUIRES: GIL not held, because the timer thread may be waiting for it.
+    // REQUIRES: the GIL is not held, because the timer thread may be waiting for the GIL.
     void stop() {
         {
             const std::lock_guard lock(mutex_);

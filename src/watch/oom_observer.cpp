@@ -31,8 +31,8 @@ Observer& observer() {
     return the_observer;
 }
 
-// True if the handler is already running: examining one failed allocation may cause another. In a
-// forked child, the thread that set is_busy does not exist.
+// True if the handler is already running, because examining one failed allocation may cause
+// another. In a forked child, the thread that set is_busy does not exist, so the flag is ignored.
 bool is_busy(const Observer& o) noexcept {
     return o.is_busy && o.process == ::getpid();
 }
@@ -45,7 +45,8 @@ void drop_exception() noexcept {
     PyErr_Clear();
 }
 
-// This limits the time that the handler takes, because it scans the heap up to three times.
+// This limits the time that the handler takes, because the handler scans the heap up to three
+// times.
 constexpr std::size_t kMostObjects = 2'000'000;
 
 // Called with (device, requested, limit, free). Never raises, regardless of the arguments. Does not
@@ -73,7 +74,7 @@ PyMethodDef definition{
     METH_FASTCALL,
     "cyclewatch's observer of failed device allocations."};
 
-// An entry of a module's dict, borrowed; null without an error if there is none.
+// An entry of a module's dict, borrowed. If there is no such entry, returns null without an error.
 PyObject* entry_of(PyObject* module, const python::OwnedRef& name) noexcept {
     PyObject* const dict =
         module != nullptr && PyModule_Check(module) ? PyModule_GetDict(module) : nullptr;
@@ -83,7 +84,8 @@ PyObject* entry_of(PyObject* module, const python::OwnedRef& name) noexcept {
     return entry;
 }
 
-// The module to attach to, borrowed; null if there is none or if it is attached already.
+// The torch module to attach to, borrowed; null if torch is not imported or if the observer is
+// already attached to it.
 PyObject* new_torch(const Observer& o) noexcept {
     if (!o.handler || !o.torch) {
         return nullptr;
@@ -138,8 +140,8 @@ void attach_oom_observer() noexcept {
     const python::OwnedRef torch = python::borrow(found);
     // This is checked first, because attaching would initialize CUDA.
     if (is_initialized(torch.get())) {
-        // attached_to is set even if this fails: if torch lacks the function, retrying does not
-        // help.
+        // attached_to is set even if this fails, because retrying does not help if torch lacks the
+        // function.
         (void)attach_to(torch.get(), o);
         o.attached_to = python::borrow(torch.get());
     }

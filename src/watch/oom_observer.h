@@ -12,9 +12,10 @@
 namespace cyclewatch::watch {
 
 // Sets the function that is called with (device number, requested bytes, limit) for each failure,
-// or null for none. It scans the heap, so it is not called if more than two million objects are
-// tracked. It is also not called for a failure that happens while it runs. Its exceptions are
-// ignored, except that KeyboardInterrupt is raised again on the main thread.
+// or null for none. The handler scans the heap, so it is not called if more than two million
+// objects are tracked. It is also not called for a failure that happens while the handler runs.
+// Exceptions that it raises are ignored, except that KeyboardInterrupt is raised again on the main
+// thread.
 void set_oom_handler(PyObject* handler);
 
 // Attaches the observer if there is a handler and the program has initialized CUDA. Never

@@ -67,8 +67,8 @@ class LiveOwners {
         cw_free_objects(&frozen);
     }
     [[nodiscard]] const std::vector<device::DetectedOwner>& owners() const { return owners_; }
-    // Borrowed. Contains each owner once per reference that this census holds: OwnerReadings holds
-    // a second reference to owners that user code reads.
+    // Borrowed. Contains each owner once per reference that this census holds, because
+    // OwnerReadings holds a second reference to owners that user code reads.
     [[nodiscard]] std::vector<PyObject*> objects() const {
         std::vector<PyObject*> objects;
         for (const device::DetectedOwner& owner : owners_) {
@@ -152,8 +152,8 @@ std::string kind_of(const PendingOwner& owner) {
            std::to_string(reading.bytes);
 }
 
-// "model.layers[x].weight" for "model.layers[3].weight", and "thread pool-: run() local x" for
-// "thread pool-3: run() local x".
+// Removes the numbers in a path. Returns "model.layers[x].weight" for "model.layers[3].weight", and
+// "thread pool-: run() local x" for "thread pool-3: run() local x".
 std::string without_indexes(std::string_view text) {
     std::string pattern;
     const std::size_t colon = text.starts_with("thread ") ? text.find(": ") : 0;
@@ -293,8 +293,8 @@ void find_library_holders(device::OwnerRegistry& registry, std::vector<LiveStora
 void find_paths(LiveStorage& storage, PyObject* object, retention::HolderSearch& search) {
     const PendingOwner* const part = part_of(storage);
     storage.paths = search.paths(object, kShownPaths);
-    // Paths that end in an attribute come first: a parameter is an attribute of its module, but
-    // also an item of a list of the optimizer.
+    // Paths that end in an attribute come first, because a parameter is an attribute of its module,
+    // but also an item of a list of the optimizer.
     std::stable_partition(storage.paths.begin(), storage.paths.end(), &ends_in_attribute);
     for (model::RetentionPath& path : storage.paths) {
         if (part != nullptr) {
@@ -303,8 +303,8 @@ void find_paths(LiveStorage& storage, PyObject* object, retention::HolderSearch&
     }
 }
 
-// Storages of equal kind that are in the same collections, such as lists or dicts, counted with the
-// first of these storages.
+// Storages of equal kind that are contained in the same lists, dicts or other collections. They are
+// counted together with the first of these storages.
 struct CollectedStorages {
     LiveStorage* first;
     std::uint32_t collection;
@@ -334,7 +334,7 @@ std::vector<CollectedStorages> merge_collected(std::vector<LiveStorage>& storage
     return merged;
 }
 
-// Whether the first of `paths` sorts before the first of `known`: `kept[0]` before `kept[9]`.
+// True if the first of `paths` sorts before the first of `known`, as `kept[0]` before `kept[9]`.
 bool is_shorter(std::span<const model::RetentionPath> paths,
                 std::span<const model::RetentionPath> known) {
     if (paths.empty() || known.empty()) {
@@ -417,7 +417,7 @@ void find_all_paths(std::vector<LiveStorage>& storages,
     try {
         retention::with_heap(search_heap);
     } catch (const std::exception&) {
-        // Out of memory, or other threads keep creating objects.
+        // Memory ran out, or other threads keep creating objects.
         for (LiveStorage& storage : storages) {
             storage.count = 1;
             storage.paths.clear();

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::uint64_t kLeanObjects = 2'000;
 
-// A string literal, because it is recorded when memory cannot be allocated.
+// This reason is a string literal, because it is recorded when memory cannot be allocated.
 constexpr const char* kOutOfMemory = "out of memory in the watch";
 
 // By collector::Miss.
@@ -154,7 +154,7 @@ void Pipeline::capture(const collector::UnreachableSet& unreachable,
     detection.held.clear();
     readings.read_with_user_code();
 
-    // 5. Sample the memory in use. A scan does not change it.
+    // 5. Sample the memory in use, unless this is a scan, which does not change it.
     if (current.depth == Depth::full && !scan) {
         captured->memory = sampler_.before(captured->observation.storages);
     }
@@ -293,8 +293,8 @@ void Pipeline::scan_each(const std::shared_ptr<Watch>& watch,
     const python::GcPause pause;
     const python::YoungCountGuard young_count;
     watch->forget_freed_storages(false);
-    // This is a local variable instead of collection_, because readers run Python code, which may
-    // start other collections.
+    // `current` is a local variable instead of collection_, because readers run Python code, which
+    // may start other collections.
     Current current;
     begin(current, scope.generation);
     collector::HeapScan heap;

@@ -37,9 +37,9 @@ class Pipeline {
     device::OwnerRegistry& registry() noexcept { return registry_; }
     advice::Rules& rules() noexcept { return rules_; }
 
-    // Call this in a forked child: it discards the state of the parent's collections.
+    // Discards the state of the parent's collections. Call this in a forked child.
     void reset();
-    // Call this when the hook is installed: all existing objects are assumed to be alive at this
+    // Call this when the hook is installed. All existing objects are assumed to be alive at this
     // time.
     void restart_clock() { last_of_generation_.fill(Clock::now()); }
     void drop_collection() { collection_ = {}; }
@@ -66,7 +66,8 @@ class Pipeline {
     // REQUIRES: a build with a GIL.
     DeadBytes scan(const std::shared_ptr<Watch>& watch, collector::HeapScope scope);
     // Like scan(), but without a graph and findings. Returns the unreachable bytes on each device
-    // that `watch` watches. `with_unexplained`: includes memory to which unknown holders may refer.
+    // that `watch` watches. If `with_unexplained` is true, includes memory to which unknown holders
+    // may refer.
     [[nodiscard]] std::map<std::string, std::uint64_t> dead_bytes(
         const std::shared_ptr<Watch>& watch, collector::HeapScope scope, bool with_unexplained);
 
@@ -78,7 +79,7 @@ class Pipeline {
         Clock::duration own{};  // time spent in the watch
         std::uint64_t unreachable = 0;
         bool listed = true;  // false: nothing was searched, and the objects were not counted
-        // As reported by the collector; 0 for a scan.
+        // The numbers that the collector reported; 0 for a scan.
         std::uint64_t reclaimed = 0;
         std::uint64_t examined = 0;
         double collector_seconds = 0;                        // without `own`

@@ -16,7 +16,8 @@
 namespace cyclewatch::watch {
 namespace {
 
-// sys.argv[0] without directory and ".py"; "python" for an interactive session or -c.
+// Returns sys.argv[0] without the directory and ".py", or "python" for an interactive session or
+// -c.
 std::string script_name() {
     PyObject* const argv = PySys_GetObject("argv");
     if (argv == nullptr || !PyList_Check(argv) || PyList_GET_SIZE(argv) == 0 ||

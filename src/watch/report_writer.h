@@ -47,7 +47,7 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
     void changed(bool soon) noexcept;
 
     // Waits until all changes are on disk, but at most `seconds`, and retries failed writes.
-    // Returns whether all changes are on disk. REQUIRES: GIL not held.
+    // Returns true if all changes are on disk. REQUIRES: GIL not held.
     bool flush(double seconds) noexcept;
 
     // The errors since the last call, without duplicates.
@@ -56,10 +56,11 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
   private:
     void choose_directory();
     void choose_names();
-    // The path of a format, with the suffix -2, -3 ... if `number` is greater than 1.
+    // The path of a format's file. If `number` is greater than 1, the path has the suffix -2, -3
+    // and so on.
     [[nodiscard]] std::string numbered(int number, render::Format format) const;
     void run() noexcept;
-    // Writes all formats, with `lock` on mutex_ released.
+    // Writes the files of all formats. `lock`, which locks mutex_, is released while writing.
     void write_unlocked(std::unique_lock<std::mutex>& lock) noexcept;
     bool write_all() noexcept;
     bool write_one(const model::Report& report, std::size_t format);

@@ -25,9 +25,9 @@ class ReportedStorages {
     [[nodiscard]] bool contains(const std::string& device, std::uint64_t storage) const {
         return !known_.empty() && known_.contains({device, storage});
     }
-    // Takes over the weak references of `reading`. `owner`: if the storage itself does not support
-    // weak references, a weak reference to its owner; may be null. `signatures`: those of the
-    // findings in which the storage was reported.
+    // Takes over the weak references of `reading`. If the storage itself does not support weak
+    // references, `owner` is a weak reference to its owner. `owner` may be null. `signatures` are
+    // those of the findings in which the storage was reported.
     void add(device::OwnerReading& reading,
              python::OwnedRef owner,
              model::Collected state,

@@ -238,7 +238,8 @@ bool Watch::can_afford_census(Clock::time_point now) {
     return false;
 }
 
-// Sets the time until the device is full, if its capacity is known.
+// For each growing group of owners, sets how long it will take to fill its device, if the capacity
+// of the device is known.
 void Watch::project_growth(std::vector<model::GrowingOwner>& growing) {
     std::vector<model::Storage> storages;
     for (const model::GrowingOwner& each : growing) {

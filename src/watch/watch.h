@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One watch: its settings, its findings, its report file and its notifications.
+// A watch with its settings, its findings, its report file and its notifications.
 //
 // REQUIRES (every method of Watch): GIL held.
 #pragma once
@@ -39,8 +39,8 @@ inline double seconds(Clock::duration duration) {
 
 inline constexpr int kWarning = 30;  // logging.WARNING
 
-// Callbacks to the user. Called on the main thread, outside collections, with the GIL held. They
-// may run any Python code and must not throw.
+// Callbacks to the user. Called on the main thread, outside collections, with the GIL held.
+// Callbacks may run any Python code and must not throw.
 struct Listeners {
     // Called for each new finding. `report_path` is "" if no report file is written.
     std::function<void(const model::Finding&, const std::string& report_path)> on_finding;
@@ -55,7 +55,8 @@ struct Listeners {
     std::function<void(int level, const std::string& message)> on_log;
 };
 
-// A setting: scan in each step in which automatic collection is off or objects are frozen.
+// A setting that requests a scan in each step in which automatic collection is off or objects are
+// frozen.
 inline constexpr int kScanIfNotCollected = -1;
 
 // Validated settings of a watch.
@@ -141,7 +142,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void count(const CollectionCost& cost);
     void skip(const std::string& reason, std::uint64_t times = 1);
 
-    // The step of the program, recorded with each collection; -1: not set.
+    // The step of the program, which is recorded with each collection; -1 if it is not set.
     void set_step(std::int64_t step) noexcept {
         step_ = step;
         ++steps_;
@@ -179,7 +180,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // The findings of this watch's earlier collections.
     [[nodiscard]] KnownFindings& known() noexcept { return *known_; }
     // Forgets the storages that were freed since they were reported, and updates their findings.
-    // `by_collection`: the current collection has freed them.
+    // `by_collection` is true if the current collection has freed these storages.
     void forget_freed_storages(bool by_collection);
 
     // Applies `change` to all stored findings (ReportStore::revise).
@@ -202,8 +203,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // Waits for the report file, at most `seconds`, with the GIL released.
     void flush(double seconds);
 
-    // Call this in a forked child: it discards the findings and chooses another report file.
-    // `fork`: the number of the fork. Further calls with the same number have no effect.
+    // Discards the findings and chooses another report file. Call this in a forked child. `fork` is
+    // the number of the fork. Further calls with the same number have no effect.
     void start_over(unsigned fork);
 
   private:

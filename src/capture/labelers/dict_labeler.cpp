@@ -56,8 +56,8 @@ std::string text_of_key(PyObject* key, bool is_item = false) {
     return text.empty() ? text : text + (PyTuple_GET_SIZE(key) == 1 ? ",)" : ")");
 }
 
-// With capture_values: labels `value` with the text of its key. Returns false if the key has no
-// text.
+// Used with capture_values. Labels `value` with the text of its key, and returns false if the key
+// has no text.
 bool add_captured(PyObject* key, PyObject* value, ReferenceSink& sink) {
     const std::string text = text_of_key(key);
     if (!text.empty()) {

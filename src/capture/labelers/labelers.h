@@ -26,7 +26,7 @@ void label_plain_dict(PyObject* object, ReferenceSink& sink);
 void label_list(PyObject* object, ReferenceSink& sink);
 void label_tuple(PyObject* object, ReferenceSink& sink);
 void label_set(PyObject* object, ReferenceSink& sink);
-// Items are labelled by index if `parent` is null or its code does not name them.
+// Items are labelled by index if `parent` is null or if its code does not contain their names.
 void label_tuple_part(PyObject* object,
                       model::PartRole role,
                       PyObject* parent,
@@ -64,7 +64,7 @@ void label_type(PyObject* object, ReferenceSink& sink);
 void label_weakref(PyObject* object, ReferenceSink& sink);
 
 // member_labeler.cpp: C members declared in tp_members and in compat/native_members.h. Only words
-// that tp_traverse visits are named, so that a wrong entry has no effect.
+// that tp_traverse visits are named, so a wrong entry in these tables has no effect.
 void label_members(PyObject* object, ReferenceSink& sink);
 // Returns the value of an object member that the type of `object` or one of its bases declares;
 // borrowed, or null.
@@ -73,7 +73,7 @@ PyObject* find_member(PyObject* object, std::string_view name);
 // torch_labeler.cpp: recognises torch objects by their types, without importing torch.
 bool is_torch_module(PyTypeObject* type) noexcept;
 void find_torch_module_parts(PyObject* module, PartSink& sink);
-// `hooks`: a part of `module` with the role nn_hooks.
+// `hooks` is a part of `module` with the role nn_hooks.
 void label_torch_hooks(PyObject* hooks, PyObject* module, ReferenceSink& sink);
 // True for C++ autograd nodes (MulBackward0), which refer only to their hooks.
 bool is_torch_autograd_node(const PyTypeObject* type) noexcept;

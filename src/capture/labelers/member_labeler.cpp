@@ -76,7 +76,8 @@ class Candidates {
     std::size_t size_ = 0;
 };
 
-// `word`: as in cyclewatch_native_member. Ignored if it is outside of the object.
+// `word` has the meaning of cyclewatch_native_member::word. It is ignored if it is outside the
+// object.
 void add_word(Candidates& candidates,
               PyObject* object,
               const PyTypeObject* type,
@@ -124,8 +125,8 @@ bool has_items(PyObject* object) noexcept {
     return ordered_container_base(Py_TYPE(object)) != nullptr;
 }
 
-// The unnamed pointer-sized fields that C types add to the structs of their bases. They are only
-// compared with the referents that tp_traverse visits.
+// The unnamed pointer-sized fields that C types add to the structs of their bases. These fields are
+// never dereferenced, only compared with the referents that tp_traverse visits.
 class UnnamedFields {
   public:
     UnnamedFields(const Candidates& named, PyObject* object) : named_(named), object_(object) {
@@ -200,8 +201,8 @@ class UnnamedFields {
     std::vector<Py_ssize_t> used_;
 };
 
-// Labels the items of a functools.lru_cache. For each cached call, its tp_traverse visits the key,
-// the result and the type of the linked-list node.
+// Labels the items of a functools.lru_cache. The tp_traverse of functools.lru_cache visits three
+// objects for each cached call: the key, the result and the type of the linked-list node.
 void label_cached_results(PyTypeObject* type,
                           PyObject* object,
                           Candidates& candidates,

@@ -17,7 +17,7 @@ namespace cyclewatch::capture {
 // anything else. The view is valid as long as both this object and the str exist.
 class Utf8Text {
   public:
-    // Does not copy, and cannot throw, if the text is ASCII.
+    // If the text is ASCII, it is not copied, and the constructor cannot throw.
     explicit Utf8Text(PyObject* text);
     Utf8Text(const Utf8Text&) = delete;
     Utf8Text& operator=(const Utf8Text&) = delete;
@@ -28,14 +28,14 @@ class Utf8Text {
     std::string_view view_;
 };
 
-// Longer names are considered data and never reported.
+// The longest name that is reported. Longer names are considered user data.
 inline constexpr Py_ssize_t kLongestName = 120;
 
 // True for an exact str that is an identifier of at most kLongestName characters.
 [[nodiscard]] bool is_identifier(PyObject* text) noexcept;
 
 // True for an identifier, or an exact ASCII str of letters, digits and "_" of at most kLongestName
-// characters, as nn.Sequential ("0", "1") and nn.ModuleDict use for their children.
+// characters. nn.Sequential ("0", "1") and nn.ModuleDict use such names for their children.
 [[nodiscard]] bool is_child_name(PyObject* text) noexcept;
 
 // True for an exact str that equals `ascii`; false for null.
@@ -50,7 +50,7 @@ inline constexpr Py_ssize_t kLongestName = 120;
 
 [[nodiscard]] std::string path_of(PyCodeObject* code);
 
-// A type's module and qualified name. `module` is empty for builtins, or if it is unknown.
+// A type's module and qualified name. `module` is empty for builtins, and if the module is unknown.
 struct TypeName {
     std::string module;
     std::string qualname;

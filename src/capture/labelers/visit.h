@@ -79,7 +79,7 @@ void visit_members(PyTypeObject* type, PyObject* object, Visit&& visit) {
 
 using FrameAccess = int (*)(PyObject*, cyclewatch_frame_visitor, void*);
 
-// Calls visit(const cyclewatch_frame_reference* reference). `access`: cyclewatch_visit_frame or
+// Calls visit(const cyclewatch_frame_reference* reference). `access` is cyclewatch_visit_frame or
 // cyclewatch_visit_generator.
 template <typename Visit>
 void visit_frame_references(FrameAccess access, PyObject* object, Visit&& visit) {

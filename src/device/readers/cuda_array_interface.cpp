@@ -352,7 +352,8 @@ ReadOutcome CudaArrayInterfaceReader::read_getter(PyObject* object, OwnerReading
 }  // namespace
 
 bool cuda_array_library_imported() noexcept {
-    // Never released: the interpreter may be finalized before static objects are destroyed.
+    // The names are never released, because the interpreter may be finalized before static objects
+    // are destroyed.
     static const std::array<PyObject*, kLibraries.size()> names = [] {
         std::array<PyObject*, kLibraries.size()> made{};
         std::ranges::transform(kLibraries, made.begin(), PyUnicode_InternFromString);

@@ -63,7 +63,7 @@ class PlainTensors {
     [[nodiscard]] bool has_autograd_state(Handle tensor) const;
     [[nodiscard]] bool kind_of(Handle tensor, Kind& kind) const;
     [[nodiscard]] std::uint64_t bytes_of(Handle tensor) const;
-    // The result is empty if the shape is not known. It is valid until the next call.
+    // The result is empty if the shape is not known. The reference is valid until the next call.
     [[nodiscard]] const std::string& shape_of(Handle tensor);
     [[nodiscard]] const KnownKind* find(const Kind& kind) const noexcept;
     [[nodiscard]] Layout layout_of(PyObject* tensor, std::uint64_t data) const;

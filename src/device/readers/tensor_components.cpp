@@ -26,8 +26,8 @@ enum class Access : std::uint8_t {
     by_operator,
 };
 
-// Returns the word of `object` that stores the address of its C++ tensor. Its offset is that of
-// `impl` in `tensor`.
+// Returns the word of `object` that stores the address of its C++ tensor. The offset of this word
+// is that of `impl` in `tensor`.
 std::uint64_t* tensor_word(PyObject* object,
                            PyObject* tensor,
                            std::uint64_t impl,
@@ -41,8 +41,8 @@ std::uint64_t* tensor_word(PyObject* object,
     return nullptr;
 }
 
-// While this exists, operators that the calling thread calls run as in a new thread: without
-// dispatch modes, traces, transforms and profilers.
+// For a scope, operators that the calling thread calls run as in a new thread, without dispatch
+// modes, traces, transforms and profilers.
 class DefaultDispatch {
   public:
     using State = std::array<std::uint64_t, 2>;

@@ -28,10 +28,10 @@ using torch_api::is_true;
 using torch_api::number_of;
 using torch_api::WithoutTorchFunction;
 
-// A weak reference to a StorageImpl. Does not keep its memory alive.
+// A weak reference to a StorageImpl, which does not keep the memory of the storage alive.
 class TorchWeakStorage final : public WeakStorage {
   public:
-    // `counted`: the address of the StorageImpl if StorageAlias can read its reference counts.
+    // `counted` is the address of the StorageImpl if StorageAlias can read its reference counts.
     TorchWeakStorage(const torch_api::TorchFunctions& torch,
                      OwnedRef handle,
                      std::uint64_t counted = 0) noexcept
@@ -255,9 +255,9 @@ class TorchReader final : public OwnerReader {
         if (!has_storage(tensor)) {
             return ReadOutcome::owns_nothing;
         }
-        // The address is read before the size, which may be symbolic: evaluating a symbolic size
-        // would add a guard to an export. The storage's data_ptr() is not used, because it copies a
-        // copy-on-write storage.
+        // The address is read before the size, because the size may be symbolic, and evaluating a
+        // symbolic size would add a guard to an export. The storage's data_ptr() is not used,
+        // because it copies a copy-on-write storage.
         reading.storage = number_of(call(torch_.data_address, tensor));
         if (reading.storage == 0) {
             return ReadOutcome::owns_nothing;  // a wrapper, fake or empty tensor
@@ -290,8 +290,8 @@ class TorchReader final : public OwnerReader {
         }
         const StorageAlias::View view(alias_, storage);
         const ReadOutcome outcome = read_rest_of_storage(view.object(), reading);
-        // Avoid a weak reference to the tensor if possible: the tensor's finalizers can see it, and
-        // torch.utils.swap_tensors() rejects tensors that have one.
+        // Avoid a weak reference to the tensor if possible, because the tensor's finalizers can see
+        // it, and torch.utils.swap_tensors() rejects tensors that have weak references.
         reading.goes_with_storage =
             reading.weak_storage && number_of(call(torch_.storage_use_count, address.get())) == 1;
         return outcome;
@@ -316,7 +316,8 @@ class TorchReader final : public OwnerReader {
                get(torch_.retains_grad, tensor).get() == Py_True;
     }
 
-    // The reference from a tensor to its gradient is in C++, invisible to the collector.
+    // The reference from a tensor to its gradient is stored in C++ and is therefore invisible to
+    // the collector.
     void add_gradient(PyObject* tensor, OwnerReading& reading) {
         if (!may_read_gradient(tensor)) {
             return;
@@ -372,8 +373,8 @@ class TorchReader final : public OwnerReader {
     }
 
     // If this read creates the storage object, the object is untracked, so that gc.get_objects()
-    // does not list it. This is safe because it does not refer to other objects. A gradient remains
-    // tracked, because training code accesses it anyway.
+    // does not list it. This is safe because the storage object does not refer to other objects. A
+    // gradient remains tracked, because training code accesses it anyway.
     OwnedRef storage_object_of(PyObject* tensor, OwnerReading& reading) {
         const int left_objects = reading.left_objects;
         OwnedRef storage =
@@ -441,7 +442,7 @@ class TorchReader final : public OwnerReader {
         return text;
     }
 
-    // The names are cached by address: there are few dtypes, and they are never freed.
+    // The names are cached by address, because there are few dtypes, and dtypes are never freed.
     const std::string& dtype_of(PyObject* tensor) {
         static const std::string unknown;
         const OwnedRef dtype = get(torch_.dtype, tensor);
