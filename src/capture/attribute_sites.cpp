@@ -45,9 +45,9 @@ StoreSite site_of_generated(PyTypeObject* base,
     return site;
 }
 
-// Searches the methods of the class. A store in __init__ takes precedence, then one on `self`. In
-// generated code without a file, such as that of a dataclass, only the class and the origin of the
-// value are known.
+// Searches the methods of the class. Stores in __init__ take precedence over other stores on
+// `self`, which take precedence over all others. In generated code without a file, such as that of
+// a dataclass, only the class and the origin of the value are known.
 StoreSite find_in_class(PyTypeObject* type,
                         std::string_view name,
                         PyTypeObject* target,

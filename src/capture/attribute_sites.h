@@ -40,11 +40,12 @@ class AttributeSites {
     // method. Searches the methods of `type` first, then the functions of its module.
     [[nodiscard]] const StoreSite& find_method_load(PyTypeObject* type, std::string_view name);
 
-    // The store to attribute `name` outside the classes of holder and value. The search has four
-    // steps: 1. the function that defines `value` or the function that `value` calls; 2. `modules`
-    // (namespaces); 3. the functions that these modules and those of both classes import; 4. calls
-    // that may store the attribute. The first step that finds exactly one line ends the search.
-    // Call this if find() returns no line. Results are cached by the type of `value`.
+    // The store to attribute `name` outside the classes of holder and value. Searches the function
+    // that defines `value`, or that defines the function that `value` calls. The next steps search
+    // `modules` (namespaces), then the functions that these modules and those of both classes
+    // import, and finally calls that may store the attribute. The first step that finds exactly one
+    // line ends the search. Call this if find() returns no line. Results are cached by the type of
+    // `value`.
     [[nodiscard]] const StoreSite& find_outside(PyTypeObject* type,
                                                 std::string_view name,
                                                 PyObject* value,

@@ -269,8 +269,8 @@ GraphBuilder::Site GraphBuilder::add_site(std::uint32_t from,
     return {location, creates_value};
 }
 
-// True if the value of `attribute`, `node`, is a container, and the class of one of its items has a
-// method that adds `self` to this container.
+// `node` is the value of `attribute`. Returns true if `node` is a container and the class of one of
+// its items has a method that adds `self` to this container.
 bool GraphBuilder::items_put_themselves(std::uint32_t node, std::string_view attribute) const {
     PyTypeObject* last = nullptr;
     std::size_t classes = 0;

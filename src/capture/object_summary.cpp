@@ -119,8 +119,8 @@ bool is_written_in(std::string_view class_name, PyCodeObject* code) {
            name[class_name.size()] == '.';
 }
 
-// The location of a class: the file of its methods, and the line __firstlineno__. If the class does
-// not have __firstlineno__, the line is that of its first method.
+// The location of a class consists of the file of its methods and the line __firstlineno__. If the
+// class does not have __firstlineno__, the line is that of its first method.
 CallSite location_of_class(PyTypeObject* type, std::string_view qualname) {
     CallSite location;
     if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_dict == nullptr) {

@@ -91,8 +91,9 @@ class SubgraphSelection {
           place_(graph_.nodes()),
           visits_left_(2 * static_cast<std::uint64_t>(std::ranges::count(inside_, 1))) {}
 
-    // Keeps the shortest cycle through the nearest holder of `owner` that is on a cycle, and the
-    // path from there to the owner. The limit of visits does not apply to the first owner.
+    // Finds the nearest holder of `owner` that is on a cycle. Keeps the shortest cycle through this
+    // holder, and the path from it to `owner`. The limit of visits does not apply to the first
+    // owner.
     void add_cycle_of(std::uint32_t owner) {
         std::vector<Step> steps{{owner, kNone}};
         for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -175,7 +176,7 @@ class SubgraphSelection {
         }
     }
 
-    // Breadth-first search from `start` until a reference leads back to it.
+    // Breadth-first search from `start` until a reference leads back to `start`.
     bool keep_shortest_cycle(std::uint32_t start) {
         place_.at(start) = 1;
         std::vector<std::uint32_t> nearest{start};

@@ -31,10 +31,10 @@ struct Installed {
 };
 
 // Appends the hook to gc.callbacks. `listener` must outlive remove(). On an unknown CPython
-// version, first tests the ride-along with two young collections and falls back to scanning the
-// heap if the test fails. The environment variable CYCLEWATCH_STRATEGY overrides the choice. Its
-// values are "auto", "ride-along", "heap-scan" and "unproven", which behaves like "auto" on an
-// unknown version. RUNS PYTHON: only if it runs the test's collections.
+// version, first tests the strategy `ride_along` with two young collections, and falls back to
+// scanning the heap if the test fails. The environment variable CYCLEWATCH_STRATEGY overrides the
+// choice. Its values are "auto", "ride-along", "heap-scan" and "unproven", which behaves like
+// "auto" on an unknown version. RUNS PYTHON: only if it runs the test's collections.
 [[nodiscard]] base::Result<Installed> install(CollectionListener& listener);
 
 // Removes the hook from gc.callbacks. If a collection is in progress, stops observing it without

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the ride-along on known garbage. Used on CPython versions that are unknown to this build.
+// Tests the ride-along strategy (gc_hook.h) on known garbage. Used on CPython versions that are
+// unknown to this build.
 #pragma once
 
 #include <vector>

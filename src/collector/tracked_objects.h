@@ -101,7 +101,8 @@ class ReferenceWalk {
 
     [[nodiscard]] std::span<PyObject* const> objects() const noexcept { return objects_; }
 
-    // Prefetches the objects that an ascending sweep reaches soon, and their references.
+    // Prefetches the objects that an ascending sweep will reach soon, and the references in these
+    // objects.
     void prefetch(std::size_t position) const noexcept {
         constexpr std::size_t kAhead = 16;
         const std::size_t last = objects_.size() - 1;

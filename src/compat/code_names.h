@@ -24,11 +24,12 @@ PyObject* cyclewatch_free_variable_name(PyCodeObject* code, Py_ssize_t index);
 // Returns the name of the parameter whose default is item `index` of `count` defaults; or null.
 PyObject* cyclewatch_default_name(PyCodeObject* code, Py_ssize_t index, Py_ssize_t count);
 
-// Returns the line of a byte offset in the code; the first line of the code if there is none.
+// Returns the line of a byte offset in the code, or the first line of the code if the offset has no
+// line.
 int cyclewatch_line_at(PyCodeObject* code, int offset);
 
-// Stores the columns of the expression at a byte offset, from 0, in bytes of UTF-8. Returns false
-// if the columns are unknown or if the expression has several lines.
+// Stores the start and end columns of the expression at a byte offset. Columns count UTF-8 bytes
+// from 0. Returns false if the columns are unknown or if the expression has several lines.
 int cyclewatch_columns_at(PyCodeObject* code, int offset, int* start, int* end);
 
 #ifdef __cplusplus

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flags for the differences between interpreters, named by their meaning. PY_VERSION_HEX must not
-// appear outside this room. For C and C++; include Python.h first.
+// be used outside src/compat. For C and C++; include Python.h first.
 #pragma once
 
-// The object, dict and frame layouts below are those of the headers of these versions, and are
-// tested on each of them. On any other version, the functions in object_layout.h and frame_access.h
-// find no attributes or references. README.md describes how to support a new CPython version.
+// The object, dict and frame layouts of these versions are known from their headers, and are tested
+// on each version. On any other version, the functions in object_layout.h and frame_access.h find
+// no attributes or references. README.md describes how to support a new CPython version.
 #if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x03100000 && !defined(Py_GIL_DISABLED)
 #define CYCLEWATCH_LAYOUTS_KNOWN 1
 #elif PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000

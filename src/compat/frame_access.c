@@ -121,8 +121,8 @@ static int visit_members(const struct member* members, cyclewatch_frame_visitor 
     return result;
 }
 
-// Variables first, then the temporaries above them. `delegate` is the index of the object that a
-// generator delegates to, or -1.
+// Visits the variables first, then the temporaries above them. `delegate` is the index of the
+// object that a generator delegates to, or -1.
 static int visit_slots(_PyInterpreterFrame* frame,
                        PyCodeObject* code,
                        int delegate,

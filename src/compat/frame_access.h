@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The references that frames, generators and coroutines own, read from internal structs.
+// Reads the references that frames, generators and coroutines own from internal structs.
 //
 // Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. These functions do not
 // create references, frame objects or dicts of locals.

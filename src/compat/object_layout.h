@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attributes of an instance and the state of a weak reference, read from internal structs.
+// Reads the attributes of an instance and the state of a weak reference from internal structs.
 //
 // Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. These functions do not
 // create references, and never create an instance's __dict__. A dict created inside a collection

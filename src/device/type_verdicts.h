@@ -82,8 +82,8 @@ class TypeVerdicts {
 };
 
 // True if `object` is a class that refers to itself through its MRO, as all classes do unless their
-// metaclass overrides mro(). If such a class is not in the unreachable set, it does not die with
-// the set, because its MRO, which refers to it, is not in the set.
+// metaclass overrides mro(). Such a class can die with the unreachable set only if it is in the
+// set. Otherwise, its MRO is not in the set either and keeps the class alive.
 [[nodiscard]] inline bool outlives_set(PyObject* object) noexcept {
     if (PyType_Check(object) == 0) {
         return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Visits the references that objects of a type own, like tp_traverse, with two differences. Plain
 // instances and some builtin types are visited without calling tp_traverse, which is faster.
-// References without a reference count are omitted (cyclewatch_counted_traverse()).
+// References that the reference counts do not include are omitted (cyclewatch_counted_traverse()).
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never. ALLOCATES: no.
 #pragma once

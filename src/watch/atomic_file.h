@@ -19,7 +19,7 @@ enum class Existing {
     replace_or_write_into
 };
 
-// The mode of a new file.
+// Who may read a new file.
 enum class Readers {
     owner,  // 0600: the user did not ask for this file
     umask   // 0666, restricted by the umask

@@ -46,7 +46,8 @@ struct Listeners {
     std::function<void(const model::Finding&, const std::string& report_path)> on_finding;
     // Called for each collection that found unreachable owners, with a report of that collection.
     std::function<void(std::shared_ptr<const model::Report>)> on_report;
-    // Reads the source code at locations ("path:line"); null: reports contain no source code.
+    // Reads the source code at locations ("path:line"). If this is null, reports contain no source
+    // code.
     std::function<report::SourceLines(const std::vector<std::string>& locations)> read_source;
     // Returns the location at which automatic collection was switched off or objects were frozen,
     // such as "train.py:12 (gc.disable())"; "" if unknown.
@@ -134,7 +135,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
     [[nodiscard]] bool wants(std::string_view device, bool accelerator_usable) const;
     [[nodiscard]] double seconds_since_start(Clock::time_point now) const;
-    // How much of a collection with `unreachable` objects may be searched within the budget.
+    // The depth at which a collection with `unreachable` objects may be searched within the budget.
     [[nodiscard]] Depth depth(Clock::time_point now, std::uint64_t unreachable);
     // False if searching a collection like the last one would exceed the budget.
     [[nodiscard]] bool may_search(Clock::time_point now) const;

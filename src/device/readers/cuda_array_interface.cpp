@@ -210,7 +210,7 @@ ReadOutcome CudaArrayInterfaceReader::read_cupy(PyTypeObject* type,
     return outcome;
 }
 
-// The referent of a weak proxy, otherwise the object itself; borrowed.
+// Returns the referent if `object` is a weak proxy, otherwise `object` itself; borrowed.
 PyObject* unwrap_proxy(PyObject* object) noexcept {
     if (object != nullptr && PyWeakref_CheckProxy(object)) {
         PyObject* const target = reinterpret_cast<PyWeakReference*>(object)->wr_object;

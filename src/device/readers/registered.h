@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types registered by the user, each with a Python function that reads instances:
+// Types registered by the user, each with a Python function that reads instances. This is the only
+// reader that runs Python inside a collection. The function has the following interface.
 //     reader(obj) -> {"device": "cuda:0", "nbytes": int, "data_ptr": int, "shape": ...,
 //                     "dtype": ...} or None
-// This is the only reader that runs Python inside a collection.
 #pragma once
 
 #include <string>
