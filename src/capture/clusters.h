@@ -45,9 +45,10 @@ struct ClusterChoice {
     std::uint32_t equivalent = kNoCluster;
 };
 
-// Chooses the clusters to name, in order, up to a total of `max_objects` objects for clusters with
-// a new shape, and `max_repeated` objects for clusters with the same shape as a named one. The
-// first cluster is always named. `sizes` and `shapes` have one element per cluster.
+// Chooses the clusters to name, in order. Clusters with a new shape are named up to a total of
+// `max_objects` objects, and clusters with the same shape as a named one up to a total of
+// `max_repeated` objects. The first cluster is always named. `sizes` and `shapes` have one element
+// per cluster.
 [[nodiscard]] std::vector<ClusterChoice> choose_clusters(std::span<const std::uint64_t> sizes,
                                                          std::span<const std::uint64_t> shapes,
                                                          std::uint64_t max_objects,

@@ -99,8 +99,8 @@ CallSite location_of(PyCodeObject* code, int line) {
     return {path_of(code), as_line(line)};
 }
 
-// The function in `entry`, an entry of a class's dict, which is the function itself or a
-// descriptor; null if there is none.
+// Returns the function of `entry`, an entry of a class's dict that is either a function or a
+// descriptor. Returns null if there is no function.
 PyObject* method_function(PyObject* entry) noexcept {
     if (Py_IS_TYPE(entry, &PyStaticMethod_Type) || Py_IS_TYPE(entry, &PyClassMethod_Type) ||
         Py_IS_TYPE(entry, &PyProperty_Type)) {

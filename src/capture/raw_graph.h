@@ -15,7 +15,8 @@
 
 namespace cyclewatch::capture {
 
-// Compressed rows: the neighbours of n are targets[first[n] .. first[n + 1]).
+// Compressed rows. The neighbours of n are the elements of `targets` from index first[n] up to, but
+// not including, first[n + 1].
 struct Adjacency {
     std::vector<std::uint32_t> first{0};
     std::vector<std::uint32_t> targets;

@@ -27,10 +27,10 @@ struct CallableSite {
     bool is_creation = false;  // false: the line is the definition of the function
 };
 
-// Returns the line that creates the partial. Searches the module of the function that the partial
-// calls. Looks for a single call to `partial` with that function's name as an argument, or for a
-// single call to `partial` in the function that defines that function. Otherwise returns the line
-// of the function's definition.
+// Returns the line that creates the partial. Searches the module of the called function for a
+// single call to `partial` that has the name of the called function as an argument, or that is in
+// the function that defines the called function. Otherwise returns the line of the function's
+// definition.
 [[nodiscard]] CallableSite site_of_partial(PyObject* partial);
 
 }  // namespace cyclewatch::capture

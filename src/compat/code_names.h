@@ -21,7 +21,8 @@ Py_ssize_t cyclewatch_variable_count(PyCodeObject* code);
 // none.
 PyObject* cyclewatch_free_variable_name(PyCodeObject* code, Py_ssize_t index);
 
-// Returns the name of the parameter whose default is item `index` of `count` defaults; or null.
+// Returns the name of the parameter whose default is item `index` of `count` defaults; null if
+// there is none.
 PyObject* cyclewatch_default_name(PyCodeObject* code, Py_ssize_t index, Py_ssize_t count);
 
 // Returns the line of a byte offset in the code, or the first line of the code if the offset has no

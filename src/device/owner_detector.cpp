@@ -57,8 +57,8 @@ OwnerDetector::OutsideEntry& OwnerDetector::outside_entry(PyObject* object) {
             grow_outside();
             entry = &find_outside(object);
         }
-        // This count remains valid: the search does not change reference counts, except in hold(),
-        // which is called only after the entry has been created.
+        // This count remains valid, because only hold() changes reference counts during the search,
+        // and hold() is called only after the entry has been created.
         constexpr Py_ssize_t kMost = std::numeric_limits<std::int32_t>::max();
         add_outside(*entry, object, static_cast<std::int32_t>(std::min(Py_REFCNT(object), kMost)));
     }

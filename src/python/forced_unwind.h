@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handles daemon threads that wait for the GIL in our frames during interpreter finalization. Up to
-// 3.13, CPython unwinds them by pthread_exit(), and the C++ runtime calls std::terminate() if the
-// unwinding reaches a noexcept function or a catch (...). From 3.14 on, CPython blocks such threads
-// forever. cyclewatch blocks them forever on every version.
+// 3.13, CPython unwinds such threads with pthread_exit(). The C++ runtime then calls
+// std::terminate() if the unwinding reaches a noexcept function or a catch (...). From 3.14 on,
+// CPython blocks such threads forever. cyclewatch blocks them forever on every version.
 #pragma once
 
 #include <cxxabi.h>

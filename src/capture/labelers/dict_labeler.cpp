@@ -11,7 +11,8 @@ namespace {
 using model::EdgeKind;
 using model::PartRole;
 
-// The kind of a dict's entries if the keys are names, depending on the dict's role.
+// Returns the edge kind for the entries of a dict whose keys are names. The kind depends on the
+// dict's role.
 EdgeKind entry_kind(PartRole role) noexcept {
     switch (role) {
         case PartRole::instance_dict:
