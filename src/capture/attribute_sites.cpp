@@ -24,7 +24,7 @@ using model::ValueOrigin;
 constexpr std::size_t kMaxCached = 4'000;
 
 // The site of a store in generated code of `base`, the class that declares the attribute.
-// `name_of_base`: "" for the holder's class.
+// `name_of_base` is "" for the holder's class.
 StoreSite site_of_generated(PyTypeObject* base,
                             ValueOrigin value,
                             const std::string& name_of_base) {
@@ -45,8 +45,9 @@ StoreSite site_of_generated(PyTypeObject* base,
     return site;
 }
 
-// Searches the methods of the class, starting with __init__ and with stores on `self`. Generated
-// code without a file, such as that of a dataclass, provides the origin of the value and the class.
+// Searches the methods of the class. Stores in __init__ take precedence over other stores on
+// `self`, which take precedence over all others. In generated code without a file, such as that of
+// a dataclass, only the class and the origin of the value are known.
 StoreSite find_in_class(PyTypeObject* type,
                         std::string_view name,
                         PyTypeObject* target,
@@ -99,7 +100,8 @@ StoreSite find_in_module(PyTypeObject* type, std::string_view name, PyTypeObject
     visit_module_code(globals_of_module(name_of_type(type).module),
                       [&](const ModuleCode& found) { stores.search(found.code, found.is_method); });
     StoreSite store = stores.result();
-    // The method may belong to any class of the module.
+    // gives_itself is valid only for methods of the target's class, but this method may belong to
+    // any class of the module.
     if (store.value == ValueOrigin::gives_itself) {
         store.value = ValueOrigin::taken;
     }
@@ -108,7 +110,8 @@ StoreSite find_in_module(PyTypeObject* type, std::string_view name, PyTypeObject
 
 StoreSite search(PyTypeObject* type, std::string_view name, PyTypeObject* target, bool on_class) {
     StoreSite found = find_in_class(type, name, target, on_class);
-    // Attributes in a class body and in a dataclass have the location of the class.
+    // No search is needed for attributes of a class body or a dataclass, because their location is
+    // that of the class.
     if (!on_class && found.value == ValueOrigin::unknown && found.line == 0) {
         found = find_in_target(type, name, target);
         const StoreSite in_module =
@@ -137,8 +140,9 @@ void search_definers(ForeignStores& stores, PyObject* value) {
     });
 }
 
-// Searches the functions that `module`, a namespace, imports from other modules, directly or as
-// `helpers.attach()`. In a library module, only imported functions are searched.
+// Searches the functions that `module`, a namespace, imports from other modules, by name or as
+// attributes of imported modules (`helpers.attach()`). In a library module, only functions imported
+// by name are searched.
 void search_imports(ForeignStores& stores, PyObject* module) {
     Py_ssize_t position = 0;
     PyObject* key = nullptr;
@@ -159,7 +163,8 @@ void search_imports(ForeignStores& stores, PyObject* module) {
     }
 }
 
-// The stores of one kind in the methods of both classes, and in the definers of `value`.
+// Returns the store of kind `kind` in the methods of `type` and of the class of `value`, and in the
+// functions that define `value`.
 StoreSite search_classes(PyTypeObject* type,
                          std::string_view name,
                          PyObject* value,
@@ -177,8 +182,8 @@ StoreSite search_classes(PyTypeObject* type,
     return stores.result();
 }
 
-// The calls that may set the attribute: a call that passes its name, or a call of setattr() with a
-// computed name in code of the holder or the value.
+// Returns the call that may set the attribute. This is a call with the attribute's name as an
+// argument, or a call of setattr() with a computed name in code of the holder or the value.
 StoreSite search_possible_stores(PyTypeObject* type,
                                  std::string_view name,
                                  PyObject* value,
@@ -244,8 +249,9 @@ StoreSite search_outside(PyTypeObject* type,
     return store.line == 0 ? StoreSite{} : store;
 }
 
-// Finds the line that loads an attribute, in the methods of a class (but not of an attribute, which
-// is another object: `self.child.name`) or in the functions of a module.
+// Finds the line that loads an attribute, in the methods of a class or in the functions of a
+// module. In the methods of a class, loads such as `self.child.name` do not count, because
+// `self.child` is another object.
 class LoadSearch {
   public:
     LoadSearch(std::string_view name, bool of_attributes)

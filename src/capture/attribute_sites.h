@@ -26,25 +26,26 @@ namespace cyclewatch::capture {
 class AttributeSites {
   public:
     // The store to the attribute or slot `name` of instances of `type`, with an instance of
-    // `target` as the value. `on_class`: the attribute belongs to the class itself.
+    // `target` as the value. `on_class` is true if the attribute belongs to the class itself.
     [[nodiscard]] const StoreSite& find(PyTypeObject* type,
                                         std::string_view name,
                                         PyTypeObject* target,
                                         bool on_class);
 
-    // True if a method of `item` stores its own object in the container that is the attribute
-    // `name` of another object: `model.observers.add(self)`.
+    // True if a method of `item` adds `self` to the container that is the attribute `name` of
+    // another object, as in `model.observers.add(self)`.
     [[nodiscard]] bool puts_itself_into(std::string_view name, PyTypeObject* item);
 
-    // The only line in the methods of `type`, or otherwise in the functions of its module, that
-    // loads the method `name` without calling it, i.e. creates a bound method.
+    // The only line that loads the method `name` without calling it, and thus creates a bound
+    // method. Searches the methods of `type` first, then the functions of its module.
     [[nodiscard]] const StoreSite& find_method_load(PyTypeObject* type, std::string_view name);
 
-    // The store to attribute `name` outside the classes of holder and value. Searched in order: the
-    // function in which `value`, or the function that `value` calls, is defined; `modules`
-    // (namespaces); the functions that these modules and those of both classes import; calls that
-    // may store the attribute. The first of these with exactly one line is used. Call it if find()
-    // returns no line. Cached by the type of `value`.
+    // The store to attribute `name` outside the classes of holder and value. Searches the function
+    // that defines `value`, or that defines the function that `value` calls. The next steps search
+    // `modules` (namespaces), then the functions that these modules and those of both classes
+    // import, and finally calls that may store the attribute. The first step that finds exactly one
+    // line ends the search. Call this if find() returns no line. Results are cached by the type of
+    // `value`.
     [[nodiscard]] const StoreSite& find_outside(PyTypeObject* type,
                                                 std::string_view name,
                                                 PyObject* value,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Visits the code of a class: its bases, its methods (including wrapped ones), and their nested
-// functions and comprehensions.
+// Visits the code of a class, which includes its bases, its methods (also wrapped ones), and their
+// nested functions and comprehensions.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. Creates no
 // Python objects. Visitors may throw.
@@ -48,11 +48,11 @@ void visit_bases(PyTypeObject* type, Visit&& visit) {
     }
 }
 
-// True if `name` is the unqualified name of `type` or of one of its bases. `name`: a str, or null.
+// True if `name` is the unqualified name of `type` or of one of its bases. `name` is a str or null.
 // Returns false if out of memory.
 [[nodiscard]] bool is_name_of(PyObject* name, PyTypeObject* type) noexcept;
 
-// Calls visit(code) for the functions and comprehensions nested directly in `code`. `depth`: the
+// Calls visit(code) for the functions and comprehensions nested directly in `code`. `depth` is the
 // nesting depth of `code`.
 template <typename Visit>
 void visit_inner_code(PyCodeObject* code, int depth, Visit&& visit) {
@@ -65,8 +65,8 @@ void visit_inner_code(PyCodeObject* code, int depth, Visit&& visit) {
     }
 }
 
-// Calls visit(code) for each function in `entry`, an entry of a class or module dict: the function
-// itself, or the functions inside descriptors and wrappers.
+// Calls visit(code) for each function in `entry`, an entry of a class or module dict. `entry` is
+// either a function itself, or a descriptor or wrapper that contains functions.
 template <typename Visit>
 void visit_functions(PyObject* entry, Visit& visit, int depth = 0) {
     if (entry == nullptr || depth > kMaxNesting) {
@@ -85,7 +85,7 @@ void visit_functions(PyObject* entry, Visit& visit, int depth = 0) {
     } else if (PyType_Check(entry)) {
         return;
     }
-    // functools.wraps and lru_cache; functools.cached_property.
+    // `__wrapped__` is set by functools.wraps and lru_cache, `func` by functools.cached_property.
     for (const char* attribute : {"__wrapped__", "func"}) {
         if (PyObject* inner = find_attribute(entry, attribute); inner != nullptr) {
             visit_functions(inner, visit, depth + 1);
@@ -102,7 +102,8 @@ struct Method {
     PyObject* entry;
     PyCodeObject* code;
 
-    // True if the first parameter is an instance of the class (with `of_class`: the class itself).
+    // True if the first parameter is an instance of the class or, if `of_class` is true, the class
+    // itself.
     [[nodiscard]] bool gets_self(bool of_class) const noexcept {
         return !Py_IS_TYPE(entry, &PyStaticMethod_Type) &&
                of_class == (Py_IS_TYPE(entry, &PyClassMethod_Type) ||
@@ -131,7 +132,7 @@ void visit_methods(PyTypeObject* type, Visit&& visit) {
 // True if `code` is `inner` or contains it at any depth.
 [[nodiscard]] bool contains_code(PyCodeObject* code, PyCodeObject* inner, int depth = 0);
 
-// The line passed to all calls of note(), if it is the same.
+// The line passed to note(), if all calls passed the same line.
 struct OnlyLine {
     PyCodeObject* code = nullptr;
     int line = 0;
@@ -150,8 +151,8 @@ struct ModuleCode {
     bool is_method;
 };
 
-// Calls visit(ModuleCode) for the functions of a module and the methods of its classes. `globals`:
-// the namespace of the module, or null.
+// Calls visit(ModuleCode) for the functions of a module and the methods of its classes. `globals`
+// is the namespace of the module, or null.
 template <typename Visit>
 void visit_module_code(PyObject* globals, Visit&& visit) {
     const std::string module(Utf8Text(find_in_dict(globals, "__name__")).view());

@@ -13,9 +13,9 @@
 namespace cyclewatch::capture {
 namespace {
 
-// The number of the variable `name` in `code`; -1 if there is none.
+// The index of the variable `name` in `code`; -1 if there is none.
 int variable_number(PyCodeObject* code, PyObject* name) {
-    // The arguments of a call are known only for the first variables.
+    // cyclewatch_operand::arguments covers only the first CYCLEWATCH_ASSIGNED variables.
     const Py_ssize_t count =
         std::min<Py_ssize_t>(cyclewatch_variable_count(code), CYCLEWATCH_ASSIGNED);
     for (Py_ssize_t i = 0; i < count; ++i) {
@@ -26,7 +26,8 @@ int variable_number(PyCodeObject* code, PyObject* name) {
     return -1;
 }
 
-// True if the code contains the name of the class. With this check, most code need not be analyzed.
+// True if the code contains the name of the class. Most code does not contain the name and need not
+// be analyzed.
 bool mentions(PyCodeObject* code, PyTypeObject* type) {
     bool found = false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_names) && !found; ++i) {
@@ -84,8 +85,8 @@ bool clears(PyCodeObject* code) {
     return found;
 }
 
-// The code of a method that a Python class or its bases define; null if the entry is something
-// else, or the code has no file.
+// The code of the method `name` that a Python class or one of its bases defines. Returns null if
+// `name` is not a Python function, or if its code has no source file.
 PyCodeObject* code_of_method(PyTypeObject* type, std::string_view name, PyObject** function) {
     PyCodeObject* code = nullptr;
     visit_bases(type, [&](PyTypeObject* base) {

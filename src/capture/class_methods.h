@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Analyzes the bytecode of a class's methods: whether it creates instances of another class, and
-// which method ends the use of an instance.
+// Analyzes the bytecode of a class's methods to determine whether the class creates instances of
+// another class, and which method ends the use of an instance.
 //
 // REQUIRES: GIL held. RUNS PYTHON: never. Creates no Python objects. May throw std::bad_alloc.
 #pragma once
@@ -21,11 +21,11 @@ struct EndMethod {
     int line = 0;
 };
 
-// Returns the first suitable method of close, teardown, shutdown, release, stop and dispose. A
-// Python class or one of its bases must define it as a function with a file. It must need no
-// arguments, and set an attribute to None or call a method named clear. The last condition does not
-// apply to a context manager, for which __exit__ is also considered, as the last choice. Other
-// methods with these names may do something else.
+// Returns the first suitable method of close, teardown, shutdown, release, stop and dispose. The
+// method must be a Python function with a source file that needs no arguments. It must set an
+// attribute to None or call a method named clear, because other methods with these names may have
+// nothing to do with the object's references. Context managers are exempt from this condition; for
+// them, __exit__ is the last choice.
 [[nodiscard]] EndMethod find_end_method(PyTypeObject* type);
 
 }  // namespace cyclewatch::capture

@@ -19,7 +19,8 @@ using base::WideHash;
 
 constexpr Py_ssize_t kMaxKeys = 1'000;  // hashed in one dict
 
-// tracemalloc knows where each object was allocated, which the graph contains.
+// True if tracemalloc is tracing. The graph then contains the allocation site of each object, which
+// the hash does not cover.
 bool traces_allocations() {
     const python::OwnedRef bytes = python::steal(PyBytes_FromStringAndSize(nullptr, 64));
     const python::OwnedRef traceback =
@@ -32,8 +33,9 @@ void add_address(WideHash& hash, const void* address) {
     hash.add(reinterpret_cast<std::uintptr_t>(address));
 }
 
-// A dict whose keys are the variables of a function is described as such, and its first value
-// decides which functions are compared. Returns false if the dict is too large.
+// Adds the keys of a dict, and the type of its first value, because both decide whether
+// GraphBuilder describes the dict as the result of locals(). Returns false if the dict is too
+// large.
 bool add_keys(WideHash& hash, PyObject* dict) {
     if (PyDict_GET_SIZE(dict) > kMaxKeys) {
         return false;
@@ -58,11 +60,12 @@ bool add_keys(WideHash& hash, PyObject* dict) {
 
 }  // namespace
 
-// The description of `object` depends on its type only, unless `differs_per_object`. Null if a
-// modification of the type cannot be detected.
+// Returns the cached information about the type of `object`, or null if a modification of the type
+// could not be detected. The description of `object` depends on its type only, unless
+// `differs_per_object` is true.
 const ClusterIdentifier::Type* ClusterIdentifier::type_of(PyObject* object) {
     PyTypeObject* const type = Py_TYPE(object);
-    // A static type is not modified.
+    // Static types need no version, because they are never modified.
     const std::uint32_t version =
         PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? cyclewatch_type_version(type) : UINT32_MAX;
     if (version == 0) {
@@ -132,7 +135,7 @@ class ClusterIdentifier::Pass {
         std::uint32_t parent_;
     };
 
-    // Adds the label of each reference to an object of the cluster.
+    // Adds the label of each reference to another object of the cluster to the hash.
     struct Labels final : ReferenceSink {
         Labels(const Pass& pass, WideHash& hash) : pass_(pass), hash_(hash) {}
         [[nodiscard]] bool wants_values() const noexcept override { return pass_.values_; }
@@ -189,7 +192,8 @@ class ClusterIdentifier::Pass {
         }
     }
 
-    // Returns false if the hash may not cover everything about the object.
+    // Adds an object to `hash`. Returns false if the hash may not cover everything that the graph
+    // contains about the object.
     bool add_object(std::uint32_t node, WideHash& hash) {
         PyObject* const object = bare_.objects[node];
         const Type* const type = identifier_.type_of(object);
@@ -216,7 +220,8 @@ class ClusterIdentifier::Pass {
             .add(summary.path);
     }
 
-    // The labels depend on the type and on the order of the values and slots.
+    // The targets are hashed in order, without labels, because the labels depend only on the type
+    // and on the order of the values and slots.
     bool add_plain_references(const Type& type, PyObject* object, WideHash& hash) {
         std::uint64_t position = 0;
         return type.traversal.visit_directly(object, [&](PyObject* target) {
@@ -231,8 +236,8 @@ class ClusterIdentifier::Pass {
         if (target == collector::PointerIndex::kAbsent) {
             return;
         }
-        // Objects that do not reach an owner are not in the graph, but GraphBuilder searches the
-        // modules of functions among them.
+        // Objects that do not reach an owner are not in the graph. Their kinds are hashed
+        // nevertheless, because GraphBuilder searches the modules of functions among them.
         const bool inside = bare_.clusters.of[target] != kNoCluster;
         hash.add(position << 33 | (inside ? std::uint64_t{1} << 32 | result_.number[target]
                                           : kind_of(bare_.objects[target])));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recognizes clusters whose named graphs are equal, from the bare graph. Two clusters with the same
-// identity have the same objects and references, in the same order, with the same descriptions and
-// labels. Therefore their findings are equal if their owners are.
+// Recognizes clusters whose labelled graphs would be equal, from their unlabelled references (the
+// bare graph). Two clusters with the same identity have equal objects and references, in the same
+// order, with the same descriptions and labels. If their owners are equal too, so are their
+// findings.
 //
 // REQUIRES (everything here): GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON:
 // never. May throw std::bad_alloc.
@@ -23,7 +24,7 @@
 
 namespace cyclewatch::capture {
 
-// The bare graph of one collection.
+// The bare graph of one collection: its objects and the references between them, without labels.
 struct BareGraph {
     std::span<PyObject* const> objects;
     std::size_t unreachable = 0;  // the first objects are the unreachable set, the rest dependents
@@ -33,8 +34,8 @@ struct BareGraph {
 };
 
 struct ClusterIdentities {
-    // A hash per cluster; zero if equal hashes do not mean equal clusters: an object's type was
-    // recently modified, tracemalloc is tracing, or the cluster is large.
+    // A hash per cluster. The hash is zero if equal hashes would not mean equal clusters, because
+    // an object's type was recently modified, tracemalloc is tracing, or the cluster is large.
     std::vector<base::WideHash> of_cluster;
     std::vector<std::uint32_t> number;  // per object: its position in its cluster; empty if all
                                         // clusters are unknown
@@ -51,7 +52,8 @@ class ClusterIdentifier {
                                    [](std::uint64_t size) { return size <= kMaxObjects; });
     }
 
-    // `values`: as in CaptureLimits. All identities are unknown unless may_know().
+    // `values` has the meaning of CaptureLimits::values. If may_know() is false, all identities are
+    // unknown.
     [[nodiscard]] ClusterIdentities identify(const BareGraph& bare, bool values);
 
   private:

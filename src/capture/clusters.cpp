@@ -9,8 +9,8 @@
 namespace cyclewatch::capture {
 namespace {
 
-// Union by attaching the later set to the earlier one, with path halving (Tarjan, van Leeuwen,
-// "Worst-case Analysis of Set Union Algorithms", 1984).
+// A union-find structure that attaches the later set to the earlier one, with path halving (Tarjan,
+// van Leeuwen, "Worst-case Analysis of Set Union Algorithms", 1984).
 class DisjointSets {
   public:
     std::uint32_t add() {
@@ -42,8 +42,8 @@ std::uint64_t mix(std::uint64_t value) {
     return value;
 }
 
-// Marks every object that reaches one of `owners`. Joins the sets of two owners if one object
-// reaches both.
+// Marks every object from which one of `owners` can be reached. Joins the sets of two owners if
+// both can be reached from one object.
 DisjointSets mark_objects_reaching(const Adjacency& reverse,
                                    std::span<const std::uint32_t> owners,
                                    std::vector<std::uint32_t>& set_of) {
@@ -106,11 +106,11 @@ std::vector<std::uint64_t> shapes_of(const Clusters& clusters,
         if (cluster == kNoCluster) {
             continue;
         }
-        // A sum does not depend on the order of the objects.
+        // The hashes are added, because a sum does not depend on the order of the objects.
         const std::uint64_t kind = kinds[node];
         std::uint64_t shape = mix(kind);
         for (const std::uint32_t target : graph.of(node)) {
-            // A marked target is in the same cluster.
+            // If the target is in a cluster, it is in the cluster of `node`.
             if (clusters.of[target] != kNoCluster) {
                 shape += mix(kind << 32 | kinds[target]);
             }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects the unreachable objects to name: the objects that reach an owner, split into connected
-// clusters. If many clusters have the same shape, only a few of them are named.
+// Selects the unreachable objects that the reference graph will contain ("named" objects). Only
+// objects from which an owner can be reached are selected. They are split into connected clusters;
+// if many clusters have the same shape, only a few of them are named.
 //
 // Objects are positions as in raw_graph.h. Does not use Python.
 #pragma once
@@ -15,24 +16,25 @@ namespace cyclewatch::capture {
 
 inline constexpr std::uint32_t kNoCluster = UINT32_MAX;
 
-// The objects that reach an owner, in weakly connected clusters.
+// The objects from which an owner can be reached, in weakly connected clusters.
 struct Clusters {
     std::vector<std::uint32_t> of;    // per object: its cluster, or kNoCluster
     std::vector<std::uint64_t> size;  // per cluster: number of objects
 };
 
-// `reverse`: the transposed `graph`.
+// `reverse` is the transposed `graph`.
 [[nodiscard]] Clusters find_clusters(const Adjacency& graph,
                                      const Adjacency& reverse,
                                      std::span<const std::uint32_t> owners);
 
-// Returns per cluster a hash of the kinds of its objects and their references, independent of their
-// order. `kinds`: per object, for those in clusters.
+// For each cluster, returns a hash of the kinds of its objects and their references, independent of
+// their order. `kinds` has one element per object; only the elements of objects in clusters are
+// used.
 [[nodiscard]] std::vector<std::uint64_t> shapes_of(const Clusters& clusters,
                                                    const Adjacency& graph,
                                                    std::span<const std::uint32_t> kinds);
 
-// The decision about one cluster.
+// The decision about one cluster: whether its objects are named.
 struct ClusterChoice {
     enum class Fate : std::uint8_t {
         named,     // part of the reference graph
@@ -43,9 +45,10 @@ struct ClusterChoice {
     std::uint32_t equivalent = kNoCluster;
 };
 
-// Names clusters in order, up to a total of `max_objects` objects for clusters with a new shape,
-// and `max_repeated` objects for clusters with the same shape as a named one. The first cluster is
-// always named. `sizes` and `shapes`: per cluster.
+// Chooses the clusters to name, in order. Clusters with a new shape are named up to a total of
+// `max_objects` objects, and clusters with the same shape as a named one up to a total of
+// `max_repeated` objects. The first cluster is always named. `sizes` and `shapes` have one element
+// per cluster.
 [[nodiscard]] std::vector<ClusterChoice> choose_clusters(std::span<const std::uint64_t> sizes,
                                                          std::span<const std::uint64_t> shapes,
                                                          std::uint64_t max_objects,

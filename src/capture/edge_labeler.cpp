@@ -19,7 +19,8 @@ struct TypeLabeler {
     Labeler label;
 };
 
-// Common types that need only one labeler, for exact matches.
+// The labeler of a common type that needs only one labeler. Types are compared exactly, so
+// subclasses do not match.
 Labeler labeler_of_exact_type(PyTypeObject* type) noexcept {
     static const std::array table{
         TypeLabeler{&PyDict_Type, label_plain_dict},
@@ -46,8 +47,8 @@ Labeler labeler_of_exact_type(PyTypeObject* type) noexcept {
     return nullptr;
 }
 
-// Labels the references that an object inherits from a builtin type. Returns false if its C members
-// need no further labels.
+// Labels the references that an object inherits from a builtin type. Returns false if the C members
+// of the object need no further labels.
 bool label_builtin_base(PyObject* object, ReferenceSink& sink) {
     if (PyType_Check(object)) {
         label_type(object, sink);
@@ -128,7 +129,8 @@ void find_all_parts(PyObject* parent, PartSink& sink) {
 
 }  // namespace
 
-// The only possible exception is std::bad_alloc. The remaining references then have no label.
+// The functions below can fail only with std::bad_alloc. If this happens, the references that are
+// not labelled yet have no label.
 
 void find_parts(PyObject* parent, PartSink& sink) noexcept {
     try {

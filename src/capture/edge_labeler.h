@@ -29,22 +29,24 @@ class ReferenceSink {
                      std::uint32_t index) = 0;
 };
 
-// Receives the parts of one object: containers that users do not think of as separate objects.
+// Receives the parts of one object, which are containers that users do not think of as separate
+// objects.
 class PartSink {
   public:
     virtual ~PartSink() = default;
     virtual void add(PyObject* part, model::PartRole role) = 0;
 };
 
-// Passes the parts of `parent` and their roles to `sink`: its __dict__, a function's closure and
-// defaults tuples, a partial's args and keywords, an nn.Module's _parameters, _buffers and
-// _modules.
+// Passes the parts of `parent` and their roles to `sink`. Parts are the __dict__ of an object, the
+// closure and defaults tuples of a function, args and keywords of a partial, and _parameters,
+// _buffers and _modules of an nn.Module.
 void find_parts(PyObject* parent, PartSink& sink) noexcept;
 
 // Passes every reference of `object` that has a label to `sink`. `role` and `parent` are the
-// results of find_parts(), or PartRole::none and null: for example, the references of a closure
-// tuple are named by the code of its `parent`. Omits references without a label: the caller
-// compares the result with tp_traverse and labels the other references "?".
+// results of find_parts(), or PartRole::none and null. For example, the code of `parent`, a
+// function, provides the names for the references of its closure tuple. References without a label
+// are omitted; the caller compares the result with tp_traverse and labels the missing references
+// "?".
 void label_references(PyObject* object,
                       model::PartRole role,
                       PyObject* parent,

@@ -25,7 +25,7 @@ constexpr std::uint32_t kMaxPerPair = 16;
 constexpr std::size_t kMaxItemClasses = 4;  // searched for code that fills one container
 constexpr std::size_t kMaxModules = 6;      // searched for the store of one attribute
 
-// One cache per process. Requires the GIL.
+// The cache of attribute sites, one per process. REQUIRES: GIL held.
 AttributeSites& known_sites() {
     static AttributeSites& sites = *new AttributeSites;  // never destroyed: used until exit
     return sites;
@@ -128,7 +128,7 @@ model::Node GraphBuilder::describe(PyObject* object) {
     return node;
 }
 
-// Uses the line that loads the method, if it is known.
+// The location of a bound method is the line that loads the method, if that line is known.
 bool GraphBuilder::locate_bound_method(PyObject* method, model::Node& node) {
     PyObject* const function = PyMethod_GET_FUNCTION(method);
     PyObject* const self = PyMethod_GET_SELF(method);
@@ -223,8 +223,9 @@ void GraphBuilder::find_site(std::uint32_t from, std::uint32_t to, model::String
     if (fresh) {
         entry->second = add_site(from, to, attribute, on_class);
     }
-    // If the line that creates a callable is unknown, use the line that stores it,
-    // unless it was passed in. A built-in method is rarely passed in.
+    // If the line that creates a callable is unknown, use the line that stores the callable, unless
+    // the callable was passed in. Built-in methods are assumed not to be passed in, because they
+    // rarely are.
     const Site& site = entry->second;
     const bool creates_value = site.creates_value || PyCFunction_Check(named_[to]) != 0;
     if (!is_located_[to] && creates_value && site.location.line != 0) {
@@ -268,8 +269,8 @@ GraphBuilder::Site GraphBuilder::add_site(std::uint32_t from,
     return {location, creates_value};
 }
 
-// True if `node` is a container, the value of `attribute`, and the class of an item stores its
-// instances in it.
+// `node` is the value of `attribute`. Returns true if `node` is a container and the class of one of
+// its items has a method that adds `self` to this container.
 bool GraphBuilder::items_put_themselves(std::uint32_t node, std::string_view attribute) const {
     PyTypeObject* last = nullptr;
     std::size_t classes = 0;
@@ -292,8 +293,8 @@ bool GraphBuilder::items_put_themselves(std::uint32_t node, std::string_view att
     return false;
 }
 
-// The modules of the referents of `node`, because a helper that stores one attribute often stores
-// others.
+// The modules that define the referents of `node`. A module whose functions store one attribute of
+// an object often stores the other attributes, too.
 std::vector<PyObject*> GraphBuilder::modules_around(std::uint32_t node) const {
     std::vector<PyObject*> modules;
     for (const std::uint32_t target : graph_.of(selected_[node])) {
@@ -323,8 +324,8 @@ void GraphBuilder::note_locals(std::uint32_t node) {
     }
 }
 
-// Limits the references per object, so that each object keeps some of its references. References to
-// an object that few others refer to are never dropped.
+// Limits the references per object, rather than only in total, so that each object keeps some of
+// its references. References to an object that few others refer to are never dropped.
 void GraphBuilder::limit_references() {
     if (graph_.targets.size() <= kMaxReferences) {
         return;

@@ -25,8 +25,9 @@ inline constexpr std::uint32_t kNotNamed = collector::PointerIndex::kAbsent;
 
 class GraphBuilder {
   public:
-    // `selected`: positions in `objects`, ascending. The first `unreachable` objects are the
-    // unreachable set, the others its dependents. All arguments must outlive the builder.
+    // `selected` contains positions in `objects`, ascending. The first `unreachable` objects are
+    // the unreachable set; the rest are its dependents, the objects that die with it. All arguments
+    // must outlive the builder.
     GraphBuilder(std::span<PyObject* const> objects,
                  std::size_t unreachable,
                  const Adjacency& graph,
@@ -61,13 +62,14 @@ class GraphBuilder {
     void add_node(std::uint32_t node);
     void limit_references();
     [[nodiscard]] model::Node describe(PyObject* object);
-    // Set the location of a callable. Return false if it is only the definition of its function.
+    // These set the location of a callable. They return false if the only location found is the
+    // definition of its function.
     bool locate_bound_method(PyObject* method, model::Node& node);
     bool locate_partial(PyObject* partial, model::Node& node);
-    // Names a dict created by locals() after its function.
+    // If locals() created the dict, gives it the name of the function that called locals().
     void note_locals(std::uint32_t node);
     void add_edges(std::uint32_t node);
-    // Finds the store of the attribute that was just labelled, once per class and attribute.
+    // Finds the location that stores `attribute`, searching once per class and attribute.
     void find_site(std::uint32_t from, std::uint32_t to, model::StringId attribute);
     Site add_site(std::uint32_t from, std::uint32_t to, model::StringId attribute, bool on_class);
     [[nodiscard]] bool items_put_themselves(std::uint32_t node, std::string_view attribute) const;

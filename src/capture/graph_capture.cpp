@@ -37,7 +37,7 @@ std::vector<std::uint32_t> positions_of(std::span<PyObject* const> owners,
     return positions;
 }
 
-// Hashes of the kinds of objects that are the same on every run.
+// Hashes the kind of each object. The hashes are the same on every run.
 class StableKinds {
   public:
     explicit StableKinds(std::span<PyObject* const> objects) : objects_(objects) {}
@@ -58,7 +58,8 @@ class StableKinds {
     std::unordered_map<std::uint32_t, std::uint32_t> known_;  // by kind_of()
 };
 
-// A single cluster is not compared with another one, so its shape is not computed.
+// The shape of a single cluster is not computed, because there is no other cluster to compare it
+// with.
 std::vector<std::uint64_t> shapes_if_compared(std::span<PyObject* const> objects,
                                               const Clusters& clusters,
                                               const Adjacency& graph) {
@@ -82,8 +83,8 @@ std::vector<char> objects_of(std::uint32_t cluster, const Clusters& clusters) {
     return inside;
 }
 
-// Determines for each owner whether it is a node, in a repeated cluster, or omitted. `nodes` and
-// `clusters` list the nodes and clusters of the owners.
+// Determines for each owner whether it is a node, is in a repeated cluster, or is omitted. `nodes`
+// and `clusters` contain the node and the cluster of each owner.
 void place_owners(const std::vector<ClusterChoice>& choices,
                   std::span<const std::uint32_t> clusters,
                   std::span<const std::uint32_t> nodes,
@@ -178,8 +179,8 @@ GraphCapture::Selection GraphCapture::select(const std::vector<ClusterChoice>& c
     return selection;
 }
 
-// Selects a part of the first cluster, which alone exceeds the limit, so all other clusters are
-// repeated or omitted. Frees what is no longer needed, because memory use peaks here.
+// Selects a part of the first cluster. That cluster alone exceeds the limit, so all other clusters
+// are repeated or omitted. Frees data that is no longer needed, because memory use peaks here.
 GraphCapture::Selection GraphCapture::select_part(const std::vector<ClusterChoice>& choices,
                                                   std::uint64_t limit) {
     if (reverse_.nodes() != graph_.nodes()) {
@@ -210,8 +211,8 @@ CapturedGraph GraphCapture::capture(const CaptureLimits& limits) {
                         shapes_if_compared(objects_, clusters_, graph_),
                         limits.max_objects,
                         limits.max_repeated());
-    // The first cluster is always named. If it exceeds the limit, only a part of it is named, and
-    // no other cluster.
+    // The first cluster is always named. If that cluster exceeds the limit, only a part of it is
+    // named, and no objects of other clusters.
     const bool is_partial = !clusters_.size.empty() && clusters_.size[0] > limits.max_objects;
     const Selection selection =
         is_partial ? select_part(choices, limits.max_subgraph()) : select(choices);

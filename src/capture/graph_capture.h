@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the unreachable objects into a reference graph: plain data in which every reference has a
-// label. Later stages do not use PyObject*.
+// Turns the unreachable objects into a reference graph, which is plain data in which every
+// reference has a label. Later stages do not use PyObject*.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. Creates no
 // Python objects other than those of allocation_site.h. May throw std::bad_alloc.
@@ -28,10 +28,11 @@ struct CaptureLimits {
     static constexpr std::uint64_t kRepeated = 5'000;
     static constexpr std::uint64_t kSubgraph = 5'000;
 
-    // Objects named in one collection. Either all objects of a cluster are named or none, except
-    // that at least a part of the first cluster is named (capture/subgraph_selection.h).
+    // The maximum number of objects to name in one collection. Either all objects of a cluster are
+    // named or none. However, at least a part of the first cluster is always named
+    // (capture/subgraph_selection.h).
     std::uint64_t max_objects = 50'000;
-    // Lower limits for clusters that repeat a shape and for parts of a cluster.
+    // Clusters that repeat a shape, and parts of a cluster, have lower limits.
     [[nodiscard]] std::uint64_t max_repeated() const { return std::min(max_objects, kRepeated); }
     [[nodiscard]] std::uint64_t max_subgraph() const { return std::min(max_objects, kSubgraph); }
     bool values = false;  // show dict keys that are not identifiers (capture_values)
@@ -63,28 +64,29 @@ struct GraphIdentity {
     std::vector<Owner> owners;             // parallel to the `owners` argument
 };
 
-// The capture of one collection, in two steps: the bare graph, and its names. The arguments of the
-// constructor must outlive this object.
+// The capture of one collection, in two steps: the constructor collects the unlabelled references
+// (the bare graph), and capture() names them. The arguments of the constructor must outlive this
+// object.
 class GraphCapture {
   public:
     // `unreachable` and `dependents` together are all objects that die (device/owner_detector.h).
-    // `owners` is a subset of them.
+    // `owners` is a subset of these objects.
     GraphCapture(std::span<PyObject* const> unreachable,
                  std::span<PyObject* const> dependents,
                  std::span<PyObject* const> owners);
     GraphCapture(const GraphCapture&) = delete;
     GraphCapture& operator=(const GraphCapture&) = delete;
 
-    // Returns the identity of the graph that capture() would return. `values`: as in CaptureLimits.
-    // Call it before capture().
+    // Returns the identity of the graph that capture() would return. `values` has the meaning of
+    // CaptureLimits::values. Call this before capture().
     [[nodiscard]] GraphIdentity identify(ClusterIdentifier& identifier, bool values);
 
-    // Call it once. Frees data that is only needed to select the objects.
+    // Call this only once, because it frees data that is needed to select the objects.
     [[nodiscard]] CapturedGraph capture(const CaptureLimits& limits);
 
   private:
-    // If there are more objects, each step frees data that the next one does not need, even if it
-    // must be built again later.
+    // If there are more objects than this, each step frees data that the next step does not need,
+    // even if that data must be built again later.
     static constexpr std::size_t kManyObjects = 100'000;
 
     struct Selection {

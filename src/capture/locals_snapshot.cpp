@@ -35,7 +35,7 @@ void add_callers(PyCodeObject* code, int depth, Visit&& visit) {
 // Matches the keys of a dict with the variables of functions.
 class LocalsSnapshots::Match {
   public:
-    // Empty if any key is not an identifier.
+    // The match is empty if any key is not an identifier.
     explicit Match(PyObject* dict) {
         if (PyDict_GET_SIZE(dict) > kMaxKeys) {
             return;
@@ -55,7 +55,8 @@ class LocalsSnapshots::Match {
 
     [[nodiscard]] bool empty() const noexcept { return keys_.empty(); }
 
-    // Compares the keys with `functions`, if the first key is the first parameter of any of them.
+    // Compares the keys with the variables of `functions`, if the first key is the first parameter
+    // of any of these functions.
     void compare(const std::vector<Function>& functions) {
         const bool starts = std::ranges::any_of(functions, [this](const Function& function) {
             return function.code->co_argcount > 0 &&
@@ -107,7 +108,7 @@ class LocalsSnapshots::Match {
         return 0;
     }
 
-    // Most names are interned, but keys need not be.
+    // Names of variables are interned, but keys need not be, so their texts are compared as well.
     static bool is_same(PyObject* name, PyObject* key) {
         return name == key ||
                (name != nullptr && PyUnicode_GET_LENGTH(name) == PyUnicode_GET_LENGTH(key) &&

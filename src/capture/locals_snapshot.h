@@ -20,12 +20,13 @@ namespace cyclewatch::capture {
 // Caches borrowed references to code: use one instance per collection.
 class LocalsSnapshots {
   public:
-    // Returns the function whose variables the exact dict `dict` contains, if any. The first keys
-    // must be all parameters of the function. The function must be a method of the class of the
+    // Returns the function whose variables the exact dict `dict` contains, if any. The dict must
+    // start with all parameters of the function. The function must be a method of the class of the
     // dict's first value, or a function of `modules` (namespaces) that calls locals(). The other
     // keys are variables of that function, or of other methods of the class if the dict was
-    // updated. If several functions match, the one with the most keys is returned. The line is that
-    // of the only call of locals() in the function, otherwise that of its definition.
+    // updated. If several functions match, the one with the most keys is returned. The line of the
+    // result is that of the only call of locals() in the function. If there is not exactly one such
+    // call, the line is that of the function's definition.
     [[nodiscard]] std::optional<ObjectSummary> function_of(PyObject* dict,
                                                            std::span<PyObject* const> modules);
 

@@ -20,7 +20,7 @@ struct ExactKind {
     NodeKind kind;
 };
 
-// NodeKind::object if the type has no specific kind.
+// Returns NodeKind::object if the type has no specific kind.
 NodeKind kind_of_exact_type(PyTypeObject* type) noexcept {
     static const ExactKind table[] = {
         {&PyDict_Type, NodeKind::dict},
@@ -99,17 +99,19 @@ CallSite location_of(PyCodeObject* code, int line) {
     return {path_of(code), as_line(line)};
 }
 
-// The function that is an entry of a class's dict, directly or inside a descriptor; or null.
+// Returns the function of `entry`, an entry of a class's dict that is either a function or a
+// descriptor. Returns null if there is no function.
 PyObject* method_function(PyObject* entry) noexcept {
     if (Py_IS_TYPE(entry, &PyStaticMethod_Type) || Py_IS_TYPE(entry, &PyClassMethod_Type) ||
         Py_IS_TYPE(entry, &PyProperty_Type)) {
-        // The first member of all three structs: cm_callable, sm_callable, prop_get.
+        // In all three structs, the function is the first member: cm_callable, sm_callable,
+        // prop_get.
         entry = *reinterpret_cast<PyObject**>(entry + 1);
     }
     return entry != nullptr && PyFunction_Check(entry) ? entry : nullptr;
 }
 
-// True for a function defined in the class's body: its qualified name is "Class.name".
+// True for a function defined in the body of the class, whose qualified name is "Class.name".
 bool is_written_in(std::string_view class_name, PyCodeObject* code) {
     const Utf8Text text(code->co_qualname);
     const std::string_view name = text.view();
@@ -117,8 +119,8 @@ bool is_written_in(std::string_view class_name, PyCodeObject* code) {
            name[class_name.size()] == '.';
 }
 
-// The location of a class: the file of its methods, and __firstlineno__ or, if the class does not
-// have it, the line of its first method.
+// The location of a class consists of the file of its methods and the line __firstlineno__. If the
+// class does not have __firstlineno__, the line is that of its first method.
 CallSite location_of_class(PyTypeObject* type, std::string_view qualname) {
     CallSite location;
     if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_dict == nullptr) {
@@ -152,8 +154,9 @@ std::string module_of_globals(PyObject* globals) {
     return std::string(Utf8Text(find_in_dict(globals, "__name__")).view());
 }
 
-// The qualified name of code, without enclosing comprehensions: 3.11 compiles them to functions,
-// but 3.12 inlines them, and a cycle's signature must be the same on both.
+// The qualified name of code, without enclosing comprehensions. CPython 3.11 compiles
+// comprehensions to functions, whereas 3.12 inlines them, but a cycle's signature must be the same
+// on both versions.
 std::string qualified_name(PyCodeObject* code) {
     const Utf8Text text(code->co_qualname);
     std::string name(text.view());
@@ -206,8 +209,8 @@ void summarize_type(PyTypeObject* type, ObjectSummary& summary) {
 }
 
 // A bound method is named after the undecorated function, which is usually still reachable and
-// therefore not part of the graph. If types.MethodType() bound another callable, the method is
-// named after it: a class by its name, any other callable by the name of its class.
+// therefore not part of the graph. If types.MethodType() bound a class, the method is named after
+// that class. If it bound any other callable, the method is named after the callable's class.
 bool summarize_bound_method(PyObject* object, ObjectSummary& summary) {
     PyObject* const function = PyMethod_GET_FUNCTION(object);
     if (function == nullptr) {
@@ -248,7 +251,7 @@ bool summarize_builtin_function(PyObject* object, ObjectSummary& summary) {
     return true;
 }
 
-// A module is named by its own name, not "module".
+// A module is shown with the name of the module, not as "module".
 bool summarize_module(PyObject* object, ObjectSummary& summary) {
     summary.name = module_of_globals(PyModule_GetDict(object));
     summary.module = summary.name;

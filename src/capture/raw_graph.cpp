@@ -14,8 +14,9 @@
 namespace cyclewatch::capture {
 namespace {
 
-// Collects the positions of visited objects. Most references in garbage are to the object that was
-// allocated next, or to one class outside the set. Neither requires a lookup.
+// Collects the positions of visited objects. Most references between unreachable objects lead to
+// the object that was allocated next. Most other references lead to one class outside the set.
+// Neither requires a lookup.
 class EdgeCollector {
   public:
     EdgeCollector(std::span<PyObject* const> objects,
@@ -121,8 +122,8 @@ Adjacency make_raw_graph(std::span<PyObject* const> objects, const collector::Po
 }
 
 Adjacency reversed(const Adjacency& graph) {
-    // Rows are counted at an offset of one, so that filling them moves each start to its final
-    // value.
+    // At first, the start of row n is stored at index n + 1. Filling the row advances that value to
+    // the end of the row, which is the start of row n + 1.
     Adjacency reverse;
     const std::size_t nodes = graph.nodes();
     std::vector<std::uint32_t>& first = reverse.first;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The references between unreachable objects, as positions, without labels. Fast enough for
-// millions of objects. The objects to name are selected from this graph.
+// millions of objects. The objects of the reference graph are selected from this graph.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never.
 #pragma once
@@ -15,7 +15,8 @@
 
 namespace cyclewatch::capture {
 
-// Compressed rows: the neighbours of n are targets[first[n] .. first[n + 1]).
+// Compressed rows. The neighbours of n are the elements of `targets` from index first[n] up to, but
+// not including, first[n + 1].
 struct Adjacency {
     std::vector<std::uint32_t> first{0};
     std::vector<std::uint32_t> targets;
@@ -26,12 +27,13 @@ struct Adjacency {
     [[nodiscard]] std::size_t nodes() const noexcept { return first.size() - 1; }
 };
 
-// Traverses each of `objects` once. One reference per visit of tp_traverse, without references to
-// objects outside the list. May throw std::bad_alloc.
+// Traverses each of `objects` once. The graph has one reference for each visit by tp_traverse, but
+// none to objects outside the list. May throw std::bad_alloc.
 [[nodiscard]] Adjacency make_raw_graph(std::span<PyObject* const> objects,
                                        const collector::PointerIndex& index);
 
-// A hash of the object's type and, for functions, of its code. Only comparable within one process.
+// A hash of the object's type. For a function, it includes the code, and for a class, the name.
+// Only comparable within one process.
 [[nodiscard]] std::uint32_t kind_of(PyObject* object);
 
 // Returns the transposed graph.

@@ -11,7 +11,7 @@ namespace {
 
 using model::ValueOrigin;
 
-// `code` is not a nested function.
+// Determines the origin of the stored value. `code` must not be a nested function.
 ValueOrigin origin_of_value(PyCodeObject* code,
                             const cyclewatch_store& store,
                             PyTypeObject* target) {
@@ -30,7 +30,8 @@ ValueOrigin origin_of_value(PyCodeObject* code,
     return is_parameter || value.name != nullptr ? ValueOrigin::taken : ValueOrigin::unknown;
 }
 
-// Finds the first call of `helper`. If `argument` is set, it must be the first argument.
+// Finds the first call of `helper`. If `argument` is set, only calls with it as the first argument
+// count.
 struct HelperCall {
     PyObject* helper;
     PyObject* argument;
@@ -62,10 +63,11 @@ struct StoreSearch::Visit {
     StoreSearch& search;
     PyCodeObject* code;
     int depth;
-    // Cannot throw: no site has a path yet.
+    // This cannot throw, because no site has a path (a std::string) yet.
     static int call(const cyclewatch_store* store, void* arg) noexcept {
         auto& visit = *static_cast<Visit*>(arg);
-        // A computed name may be any name, so the value must be a possible target.
+        // A computed name may be any name, so the store counts only if the value may be an instance
+        // of the target class.
         const bool is_other = store->kind == CYCLEWATCH_STORE_COMPUTED &&
                               store->value.is_call != 0 &&
                               !equals_ascii(store->value.name, "getattr") &&
@@ -106,8 +108,9 @@ void StoreSearch::search(PyCodeObject* code, int depth) {
 }
 
 void StoreSearch::add(PyCodeObject* code, int depth, const cyclewatch_store& store) {
-    // A nested function accesses the method's `self` through a free variable. The nested function's
-    // first parameter is not that object: it may be an instance of a class defined in the method.
+    // A nested function accesses the method's `self` through a free variable. The first parameter
+    // of the nested function is not that object, but may be an instance of a class defined in the
+    // method.
     if (depth > 0 && store.variable == 0 && code->co_argcount > 0) {
         return;
     }

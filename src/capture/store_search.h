@@ -32,7 +32,7 @@ struct StoreSite {
     }
 };
 
-// The first of several stores.
+// The first of several stores, and whether the stores have different lines.
 struct FirstStore {
     StoreSite site;
     bool is_ambiguous = false;  // another store is on a different line
@@ -44,7 +44,7 @@ struct FirstStore {
 // The stores of one kind to one attribute in a function and its nested functions.
 class StoreSearch {
   public:
-    // `target`: the class of the attribute's value.
+    // `target` is the class of the attribute's value.
     StoreSearch(std::string_view name,
                 PyCodeObject* function,
                 PyTypeObject* target,
@@ -67,10 +67,11 @@ class StoreSearch {
 };
 
 // Stores in functions that do not belong to the holder's class. If there are several lines, the
-// line is unknown, and the value counts as taken.
+// line is unknown, and the value counts as passed in (ValueOrigin::taken).
 class ForeignStores {
   public:
-    // `on_variables`: include only stores on plain variables, not `module.__class__.forward = ...`.
+    // If `on_variables` is true, includes only stores on plain variables, not
+    // `module.__class__.forward = ...`.
     ForeignStores(std::string_view name,
                   PyTypeObject* target,
                   bool on_variables = false,
@@ -80,9 +81,9 @@ class ForeignStores {
     void search(PyCodeObject* code, bool is_method);
     void search_methods(PyTypeObject* type);
     // Searches the methods of `type`, the holder's class, for calls of helpers, which are functions
-    // or static methods. A helper either makes such a store on its first argument, `self`, or
-    // reads `f_locals`, if the method has a parameter with the name of the attribute. The site is
-    // the call.
+    // or static methods. A helper either stores the attribute on its first argument, to which the
+    // method passes `self`, or reads `f_locals`. A helper that reads `f_locals` counts only if the
+    // method has a parameter with the name of the attribute. The site is the call of the helper.
     void search_helpers(PyTypeObject* type);
     [[nodiscard]] StoreSite result() const;
 

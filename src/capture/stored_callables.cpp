@@ -19,7 +19,8 @@ class PartialCalls {
   public:
     explicit PartialCalls(PyObject* function) : function_(code_of(function)) {}
 
-    // `code`: a function or method in the module of the function.
+    // `code` is the code of a function or method in the module of the function that the partial
+    // calls.
     void search(PyCodeObject* code) {
         const bool defines = code != function_ && contains_code(code, function_);
         search(code, defines, 0);
@@ -41,7 +42,7 @@ class PartialCalls {
                 return 0;
             }
             const int line = cyclewatch_line_at(visit.code, offset);
-            // Code objects intern all names.
+            // Comparing addresses is enough, because code objects intern all names.
             if (called->first_argument == visit.calls.function_->co_name) {
                 visit.calls.with_name_.note(visit.code, line);
             }

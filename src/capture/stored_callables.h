@@ -16,8 +16,9 @@ namespace cyclewatch::capture {
 // null if there is none.
 [[nodiscard]] PyObject* underlying_function(PyObject* callable) noexcept;
 
-// Returns the globals of a callable's function, or the namespace of the module of any other
-// object's class, borrowed; null if unknown.
+// Returns a namespace, borrowed. For a callable, this is the globals of its function; for any other
+// object, the namespace of the module that defines its class. Returns null if the namespace is
+// unknown.
 [[nodiscard]] PyObject* globals_of(PyObject* object);
 
 struct CallableSite {
@@ -26,9 +27,10 @@ struct CallableSite {
     bool is_creation = false;  // false: the line is the definition of the function
 };
 
-// Returns the line that creates the partial. Searches the module of its function for a single call
-// to `partial` with that function's name as an argument, or for a single call to `partial` in the
-// function that defines it. Otherwise returns the line of the function's definition.
+// Returns the line that creates the partial. Searches the module of the called function for a
+// single call to `partial` that has the name of the called function as an argument, or that is in
+// the function that defines the called function. Otherwise returns the line of the function's
+// definition.
 [[nodiscard]] CallableSite site_of_partial(PyObject* partial);
 
 }  // namespace cyclewatch::capture

@@ -22,8 +22,8 @@ std::uint32_t mix(std::uint32_t value) {
     return value ^ (value >> 16);
 }
 
-// Hashes of objects and their neighbourhood (colour refinement, like analysis/canonical_order.h).
-// Computed on demand and cached.
+// The colours of objects. A colour is a hash of an object and its neighbourhood (colour refinement,
+// like analysis/canonical_order.h). Colours are computed on demand and cached.
 class Colors {
   public:
     Colors(const ClusterGraph& cluster, const KindHash& kind_of)
@@ -58,7 +58,7 @@ class Colors {
         if (round == 0) {
             return known_[0].at(node) = kind_of_(node);
         }
-        // A sum does not depend on the order of the references.
+        // The colours are added, because a sum does not depend on the order of the references.
         std::uint32_t sum = mix(color(node, round - 1));
         for (const std::uint32_t target : cluster_.graph.of(node)) {
             if (cluster_.inside[target] != 0) {
@@ -78,7 +78,8 @@ class Colors {
     std::vector<SparseArray> known_;  // per round and object; 0: unknown
 };
 
-// Searches visit objects by distance. Ties are broken by colour, never by position.
+// Selects the objects to keep. Searches visit objects by distance. Ties are broken by colour, never
+// by position.
 class SubgraphSelection {
   public:
     SubgraphSelection(const ClusterGraph& cluster, Colors& colors)
@@ -90,8 +91,9 @@ class SubgraphSelection {
           place_(graph_.nodes()),
           visits_left_(2 * static_cast<std::uint64_t>(std::ranges::count(inside_, 1))) {}
 
-    // Keeps the shortest cycle through the nearest holder of `owner` that is on a cycle, and the
-    // path from there to the owner. The limit of visits does not apply to the first owner.
+    // Finds the nearest holder of `owner` that is on a cycle. Keeps the shortest cycle through this
+    // holder, and the path from it to `owner`. The limit of visits does not apply to the first
+    // owner.
     void add_cycle_of(std::uint32_t owner) {
         std::vector<Step> steps{{owner, kNone}};
         for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -108,7 +110,8 @@ class SubgraphSelection {
         }
     }
 
-    // Keeps the owners and the objects nearest to the kept ones, up to `limit` objects in total.
+    // Keeps the owners, and then the objects nearest to those already kept, up to `limit` objects
+    // in total.
     void fill(std::span<const std::uint32_t> owners, std::uint64_t limit) {
         for (const std::uint32_t owner : owners) {
             if (kept_nodes_.size() < limit) {
@@ -144,7 +147,7 @@ class SubgraphSelection {
     }
 
   private:
-    // A step of a path to an owner.
+    // One object on a path to an owner.
     struct Step {
         std::uint32_t node;
         std::size_t next;  // index of the next step; kNone for the owner
@@ -159,7 +162,7 @@ class SubgraphSelection {
         }
     }
 
-    // Adds the holders of step `next`, up to kHoldersTried steps in total.
+    // Adds a step for each holder of the object of step `next`, up to kHoldersTried steps in total.
     void add_holders(std::vector<Step>& steps, std::size_t next) {
         std::vector<std::uint32_t> holders;
         std::ranges::copy_if(reverse_.of(steps[next].node),
@@ -173,7 +176,7 @@ class SubgraphSelection {
         }
     }
 
-    // Breadth-first search from `start` until a reference leads back to it.
+    // Breadth-first search from `start` until a reference leads back to `start`.
     bool keep_shortest_cycle(std::uint32_t start) {
         place_.at(start) = 1;
         std::vector<std::uint32_t> nearest{start};
@@ -217,7 +220,8 @@ class SubgraphSelection {
         return false;
     }
 
-    // Keeps a shortest path from `start` to one of `closing`, which refer to it.
+    // Keeps a shortest path from `start` to one of the objects in `closing`, which refer to
+    // `start`.
     void keep_path_from(std::vector<std::uint32_t> closing, std::uint32_t start) {
         keep(start);
         for (std::vector<std::uint32_t> nearest = std::move(closing);;) {

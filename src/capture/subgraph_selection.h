@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects the objects to name in a cluster that is too large: complete cycles near its owners, and
-// then the objects nearest to the owners.
+// Selects which objects of a cluster the reference graph will contain, if the cluster is too large:
+// complete cycles near its owners, and then the objects nearest to the owners.
 //
 // Objects are positions as in raw_graph.h. Does not use Python.
 #pragma once
@@ -24,11 +24,12 @@ struct ClusterGraph {
 // A hash of the kind of an object, which is the same on every run.
 using KindHash = std::function<std::uint32_t(std::uint32_t node)>;
 
-// Returns the objects to name, ascending. Exceeds `limit` only to complete a cycle. `owners`
-// may contain others than those of the cluster. The choice between objects at the same distance
-// depends on their kinds and neighbours, not on their positions. Visits each reference of the
-// cluster about twice, or more often if many objects have the same distance. Allocates about 5
-// bytes per object in the worst case, plus 4 for each object that is compared by kind.
+// Returns the positions of the selected objects, ascending. The result exceeds `limit` only to
+// complete a cycle. `owners` may contain owners outside the cluster. The choice between objects at
+// the same distance depends on their kinds and neighbours, not on their positions. Visits each
+// reference of the cluster about twice, or more often if many objects have the same distance. In
+// the worst case, allocates about 5 bytes per object, plus 4 bytes for each object that is compared
+// by kind.
 [[nodiscard]] std::vector<std::uint32_t> select_subgraph(const ClusterGraph& cluster,
                                                          std::span<const std::uint32_t> owners,
                                                          const KindHash& kind_of,

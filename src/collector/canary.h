@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A permanent object whose only reference is to itself. It is tracked only while a collection runs,
 // so the collector finds it unreachable along with the program's garbage. The collector then calls
-// the callback of our weak reference to it: at that point all unreachable objects are intact and no
-// finalizer has run. See docs/design/collector.md.
+// the callback of our weak reference to the canary. At that point, all unreachable objects are
+// intact and no finalizer has run. See docs/design/collector.md.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
@@ -21,21 +21,21 @@ class Canary {
     // Returns false with a Python error set if the canary cannot be created.
     bool create(Callback callback);
 
-    // To be called at "start": tracks the canary and creates the weak reference. If other code
-    // holds a reference to the canary, creates a new canary first. Returns false if out of memory;
-    // in that case, no object is tracked and no Python error is set.
+    // Call this in the "start" callback. Tracks the canary and creates the weak reference. If other
+    // code holds a reference to the canary, creates a new canary first. Returns false if out of
+    // memory; in that case, no object is tracked and no Python error is set.
     bool arm() noexcept;
 
-    // True if other code, which found the canary by gc.get_objects(), holds a reference to it. The
-    // collector then considers the canary reachable.
+    // True if other code, which may have found the canary with gc.get_objects(), holds a reference
+    // to it. The collector then considers the canary reachable.
     [[nodiscard]] bool is_held() const noexcept;
 
-    // To be called at the end of the callback: removes the canary from the unreachable list, so
-    // that the collector does not count it.
+    // Call this at the end of `callback`. Removes the canary from the unreachable list, so that the
+    // collector does not count the canary.
     void leave_list() noexcept;
 
-    // To be called at "stop": drops the weak reference and untracks the canary if the collection
-    // did not sweep.
+    // Call this in the "stop" callback. Drops the weak reference, and untracks the canary if the
+    // collection did not free anything.
     void disarm() noexcept;
 
   private:

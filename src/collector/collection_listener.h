@@ -27,18 +27,19 @@ struct CollectionOutcome {
     double seconds = 0;           // 0: unknown, as CPython reports them since 3.15
 };
 
-// The methods are called in this order and never nested.
+// The methods are called in the order of their declarations, and never nested.
 class CollectionListener {
   public:
     virtual ~CollectionListener() = default;
-    // Called before the collector examines any object. May allocate.
+    // Called before the collector examines any objects. May allocate.
     virtual void on_start(int generation) noexcept = 0;
-    // False if on_unreachable() need not be called for this collection. Listing the objects takes
-    // time.
+    // Returns false if on_unreachable() need not be called for this collection, which saves the
+    // time to list the unreachable objects.
     [[nodiscard]] virtual bool wants_unreachable() noexcept { return true; }
-    // All unreachable objects are still intact. Called at most once, and not if nothing is swept.
+    // Called at most once, while all unreachable objects are still intact. Not called if the
+    // collection frees nothing.
     virtual void on_unreachable(const UnreachableSet& unreachable) noexcept = 0;
-    // After the sweep and all finalizers.
+    // Called after the collector has freed the objects and run all finalizers.
     virtual void on_stop(const CollectionOutcome& outcome) noexcept = 0;
 };
 

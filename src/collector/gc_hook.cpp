@@ -43,7 +43,7 @@ struct Hook {
 };
 
 Hook& hook() {
-    // Never destroyed: collections may run after static destructors.
+    // The hook is never destroyed, because collections may run after static destructors.
     static Hook& the_hook = *new Hook;
     return the_hook;
 }
@@ -184,7 +184,8 @@ PyMethodDef entry_definition{
 // The last index of our entry in gc.callbacks, or -1.
 Py_ssize_t last_position(const Hook& h) noexcept {
     const python::ErrorStash stash;
-    // Without a GIL, other threads may change the list concurrently: items are not borrowed.
+    // Without a GIL, other threads may change the list concurrently, so borrowed references to its
+    // items would be unsafe.
     const auto is_ours_at = [&h](Py_ssize_t position) {
         return python::steal(PySequence_GetItem(h.callbacks.get(), position)).get() ==
                h.entry.get();
@@ -196,7 +197,7 @@ Py_ssize_t last_position(const Hook& h) noexcept {
     return position;
 }
 
-// The program may have added the entry more than once.
+// Removes every occurrence of our entry, because the program may have added it more than once.
 void take_out(Hook& h) noexcept {
     const python::ErrorStash stash;
     python::with_world_stopped([&h] {

@@ -31,13 +31,13 @@ struct Installed {
 };
 
 // Appends the hook to gc.callbacks. `listener` must outlive remove(). On an unknown CPython
-// version, first tests the ride-along with two young collections and falls back to scanning the
-// heap if the test fails. The environment variable CYCLEWATCH_STRATEGY overrides the choice:
-// "auto", "ride-along", "heap-scan", "unproven" (as "auto" on an unknown version). RUNS PYTHON:
-// only if it runs the test's collections.
+// version, first tests the strategy `ride_along` with two young collections, and falls back to
+// scanning the heap if the test fails. The environment variable CYCLEWATCH_STRATEGY overrides the
+// choice. Its values are "auto", "ride-along", "heap-scan" and "unproven", which behaves like
+// "auto" on an unknown version. RUNS PYTHON: only if it runs the test's collections.
 [[nodiscard]] base::Result<Installed> install(CollectionListener& listener);
 
-// Removes the hook from gc.callbacks, and ends the observation of a collection in progress without
+// Removes the hook from gc.callbacks. If a collection is in progress, stops observing it without
 // calling on_stop().
 void remove() noexcept;
 
@@ -50,12 +50,13 @@ void put_back() noexcept;
 // True if a collection that the hook observes is in progress on the calling thread.
 [[nodiscard]] bool is_under_way_here() noexcept;
 
-// May be called by a listener inside one of its methods. Adds `by` to the youngest generation's
-// allocation count that is restored at the end of the method. Needed if the listener leaves tracked
-// objects behind, because freeing them decrements the count.
+// A listener may call this inside one of its methods. The hook restores the youngest generation's
+// allocation count at the end of the method; this function adds `by` to the count to restore.
+// Needed if the listener creates tracked objects that outlive the method, because freeing them
+// decrements the count.
 void change_young_count(int by) noexcept;
 
-// The current strategy. A broken list switches it to heap_scan.
+// The current strategy. It changes to heap_scan if the collector's list turns out to be unreadable.
 [[nodiscard]] Strategy strategy() noexcept;
 
 }  // namespace cyclewatch::collector

@@ -19,11 +19,12 @@
 namespace cyclewatch::collector {
 namespace {
 
-// The search for unreachable objects. Each object has an integer state. Initially this is its
-// reference count minus the references between candidates. During the sweep, 0 means not reached,
-// positive means reached but still ahead of the sweep, and negative means reached. The negative
-// states also form a stack of the objects to traverse next: each contains the position of the
-// object below it.
+// The search for unreachable objects. Each object has an integer state. Initially, the state is the
+// object's reference count minus the references from other candidates. During the sweep, 0 means
+// that the object has not been reached. A positive state means that the object is alive and that
+// the sweep has yet to traverse it; all other objects that have been reached have a negative state.
+// The negative states also form a stack of the objects to traverse next, in which each state
+// contains the position of the object below.
 class UnreachableSearch {
   public:
     // May throw std::bad_alloc. The objects must stay valid until divide() returns.
@@ -38,8 +39,8 @@ class UnreachableSearch {
         }
         for (position_ = 0; position_ < objects_.size(); ++position_) {
             walk_.prefetch(position_);
-            // A negative count also keeps the object alive. It results from a tp_traverse that
-            // visits a reference that the object does not own.
+            // An object with a negative count is treated as alive. The count becomes negative if a
+            // faulty tp_traverse visits a reference that its object does not own.
             if (states_[position_] != 0) {
                 states_[position_] = link(kNone);
                 traverse<reach>(position_);
@@ -52,15 +53,16 @@ class UnreachableSearch {
         }
     }
 
-    // Moves the unreachable objects into `scan`. `first_frozen`: position of the first frozen one.
+    // Moves the unreachable objects into `scan`. `first_frozen` is the position of the first frozen
+    // object.
     void divide(std::size_t first_frozen, HeapScan& scan) {
         std::vector<PyObject*> collectable;
         std::vector<PyObject*> frozen;
         if constexpr (CYCLEWATCH_HAS_NO_GIL) {
             find_untracked();
         }
-        // Everything reachable from an unreachable frozen object. reach() pushes all of it, because
-        // the sweep has ended.
+        // Collects everything that is reachable from an unreachable frozen object. Because the
+        // sweep has ended, reach() pushes all of these objects on the stack.
         for (std::size_t i = first_frozen; i < objects_.size(); ++i) {
             if (states_[i] == 0) {
                 push(static_cast<std::uint32_t>(i));
@@ -125,8 +127,9 @@ class UnreachableSearch {
     }
 
     // Finds the objects that the next collection untracks and then ignores, as free-threaded builds
-    // do with a tuple or dict of numbers and strings. For a tuple that contains another tuple, this
-    // depends on the order of the list: the collector must have examined the inner tuple first.
+    // do with a tuple or dict of numbers and strings. A tuple that contains another tuple is
+    // untracked only if the collector has examined the inner tuple first, which depends on the
+    // order of the list.
     void find_untracked() {
         untracked_.assign(objects_.size(), false);
         for (std::size_t i = 0; i < objects_.size(); ++i) {
@@ -186,9 +189,9 @@ struct ScanMemory {
     UnreachableSearch search;
 };
 
-// The memory of the previous scan. It is kept because obtaining it from the kernel again takes a
-// sixth of the time of a scan. It is freed if there were unusually many objects, and on
-// free-threaded builds, where two threads may scan at the same time.
+// The memory of the previous scan. Keeping it avoids obtaining memory from the kernel again, which
+// takes a sixth of the time of a scan. The memory is not kept if there were unusually many objects,
+// or on free-threaded builds, where two threads may scan at the same time.
 std::unique_ptr<ScanMemory>& kept_memory() {
     static std::unique_ptr<ScanMemory> kept;
     return kept;
@@ -231,8 +234,8 @@ bool scan_heap(HeapScope scope, HeapScan& scan) noexcept {
         // On free-threaded builds, other threads may create objects in each attempt.
         constexpr int kAttempts = CYCLEWATCH_HAS_NO_GIL ? 20 : 1;
         for (int i = 0; i < kAttempts; ++i) {
-            // Clear before the search, which would count these references, and before the other
-            // threads are stopped, because clearing may free objects.
+            // These references are cleared before the search, which would count them, and before
+            // the other threads are stopped, because clearing may free objects.
             scan.held.clear();
             if (memory->candidates.fill_and(scope, [&] { search(*memory, scan); })) {
                 keep_memory(std::move(memory));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kKnownObjects = 64;
 
-// Creates unreachable lists, each of which contains only itself.
+// Creates unreachable lists, each of which contains only a reference to itself.
 bool make_known_garbage(std::vector<PyObject*>& addresses) {
     for (int i = 0; i < kKnownObjects; ++i) {
         const python::OwnedRef list = python::steal(PyList_New(0));

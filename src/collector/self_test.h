@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the ride-along on known garbage. Used on CPython versions that are unknown to this build.
+// Tests the ride-along strategy (gc_hook.h) on known garbage. Used on CPython versions that are
+// unknown to this build.
 #pragma once
 
 #include <vector>
@@ -10,11 +11,11 @@ namespace cyclewatch::collector {
 
 class SelfTest final : public CollectionListener {
   public:
-    // Runs two young collections, the first to free existing garbage. Returns true if the second
-    // finds exactly the known garbage unreachable and gc.collect() returns its count. Does not
-    // leave a Python error. REQUIRES: GIL held, and this object is installed as the hook's
-    // listener. RUNS PYTHON: gc.collect(0), and therefore the finalizers of the program's young
-    // garbage.
+    // Runs two young collections, of which the first frees existing garbage. Returns true if the
+    // second collection finds exactly the known garbage unreachable and gc.collect() returns the
+    // number of these objects. Does not leave a Python error. REQUIRES: GIL held, and this object
+    // is installed as the hook's listener. RUNS PYTHON: gc.collect(0), and therefore the finalizers
+    // of the program's young garbage.
     [[nodiscard]] bool run() noexcept;
 
     void on_start(int /*generation*/) noexcept override { seen_.clear(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists the tracked objects, and visits the references between them. For read-only walks over the
-// heap: they do not change reference counts or move objects.
+// Lists the tracked objects, and visits the references between them. Walks over the heap are
+// read-only, so they do not change reference counts or move objects.
 //
 // REQUIRES (everything here): GIL held, and the other threads stopped. RUNS PYTHON: never.
 #pragma once
@@ -37,14 +37,14 @@ class TrackedObjects {
     TrackedObjects& operator=(const TrackedObjects&) = delete;
     ~TrackedObjects() { cw_free_objects(&list_); }
 
-    // If the collector's lists cannot be read, lists those of gc.get_objects(), which never lists
-    // frozen objects. Returns false if out of memory or if gc.get_objects() fails. REQUIRES: a
-    // build with a GIL.
+    // If the collector's lists cannot be read, lists the objects that gc.get_objects() returns,
+    // which never include frozen objects. Returns false if out of memory or if gc.get_objects()
+    // fails. REQUIRES: a build with a GIL.
     [[nodiscard]] bool fill(HeapScope scope) noexcept;
     // Lists the objects and calls `work` while no other thread can change them. On free-threaded
-    // builds, lists all objects that are not frozen; if other threads created objects during the
-    // call, returns false, even after `work` was called. Returns false like fill(); propagates
-    // exceptions of `work`.
+    // builds, lists all objects that are not frozen, and returns false if other threads created
+    // objects during the call, even if `work` has been called. Returns false like fill();
+    // propagates exceptions of `work`.
     template <typename Work>
     [[nodiscard]] bool fill_and(HeapScope scope, Work&& work) {
         if constexpr (CYCLEWATCH_HAS_NO_GIL) {
@@ -101,7 +101,8 @@ class ReferenceWalk {
 
     [[nodiscard]] std::span<PyObject* const> objects() const noexcept { return objects_; }
 
-    // Prefetches the objects that an ascending sweep reaches soon, and their references.
+    // Prefetches the objects that an ascending sweep will reach soon, and the references in these
+    // objects.
     void prefetch(std::size_t position) const noexcept {
         constexpr std::size_t kAhead = 16;
         const std::size_t last = objects_.size() - 1;
@@ -117,7 +118,8 @@ class ReferenceWalk {
         next_ = position + 1 < objects_.size() ? objects_[position + 1] : nullptr;
         next_at_ = static_cast<std::uint32_t>(position + 1);
         if (Py_TYPE(object) != type_) {
-            // Instances often alternate with their dicts or lists.
+            // The last two types are cached, because instances often alternate with their dicts or
+            // lists.
             std::swap(type_, previous_type_);
             std::swap(type_at_, previous_type_at_);
             if (Py_TYPE(object) != type_) {
@@ -128,8 +130,8 @@ class ReferenceWalk {
         traversals_.of(type_).visit<kVisit>(object, context);
     }
 
-    // The position of `target`, or kAbsent. For targets that traverse() visits: most references
-    // lead to the object allocated next, to the type, or to the last unlisted object, such as None,
+    // The position of `target`, or kAbsent. Optimized for the targets that traverse() visits. Most
+    // of these are the object allocated next, the type, or the last unlisted object, such as None,
     // and need no lookup.
     [[nodiscard]] std::uint32_t find(PyObject* target) noexcept {
         if (target == nullptr || target == absent_) {
@@ -148,7 +150,7 @@ class ReferenceWalk {
         return at;
     }
 
-    // Like find(), for any object.
+    // Like find(), but not optimized for the targets of traverse().
     [[nodiscard]] std::uint32_t position_of(PyObject* object) const noexcept {
         return object == nullptr ? kAbsent : index_.find(object);
     }

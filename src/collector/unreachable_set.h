@@ -2,7 +2,7 @@
 // The objects that the running collection found unreachable, as borrowed references.
 //
 // Valid only during CollectionListener::on_unreachable(). Pointers and references must not be kept
-// after it returns. REQUIRES: GIL held.
+// after that function returns. REQUIRES: GIL held.
 #pragma once
 
 #include <Python.h>
@@ -18,10 +18,10 @@
 
 namespace cyclewatch::collector {
 
-// Maps the pointers of a list without duplicates to their positions: a page table by address, with
-// 4 bytes for each 32 bytes of the pages that contain an object. Objects that the collector tracks
-// are at least 32 bytes apart and aligned to 16 bytes; objects for which this is not true are in a
-// hash table.
+// Maps the pointers of a list without duplicates to their positions. Implemented as a page table by
+// address, with 4 bytes for each 32 bytes of the pages that contain an object. Objects that the
+// collector tracks are at least 32 bytes apart and aligned to 16 bytes; objects that violate this
+// are in a hash table.
 class PointerIndex {
   public:
     static constexpr std::uint32_t kAbsent = UINT32_MAX;
@@ -29,7 +29,7 @@ class PointerIndex {
     // Reuses the memory of the previous list. May throw std::bad_alloc.
     void build(std::span<PyObject* const> objects);
 
-    // kAbsent if `object` is not in the list.
+    // Returns kAbsent if `object` is not in the list.
     [[nodiscard]] std::uint32_t find(PyObject* object) const noexcept {
         const auto address = reinterpret_cast<std::uintptr_t>(object);
         const std::uint32_t page = cached_page_of(address);
@@ -57,7 +57,7 @@ class PointerIndex {
     };
 
     static bool is_aligned(std::uintptr_t address) noexcept { return (address & 15U) == 0; }
-    // Which half of its 32 bytes an object starts in.
+    // The half of a 32-byte unit in which the object starts: 0 or 1.
     static std::uint32_t half_of(std::uintptr_t address) noexcept {
         return static_cast<std::uint32_t>(address >> 4U) & 1U;
     }
@@ -83,7 +83,8 @@ class PointerIndex {
             }
         }
     }
-    // Like page_of(). Most consecutive lookups are in one page.
+    // Like page_of(), but remembers the latest page, because most consecutive lookups are in one
+    // page.
     [[nodiscard]] std::uint32_t cached_page_of(std::uintptr_t address) const noexcept {
         if (address >> kPageBits != latest_number_) {
             latest_number_ = address >> kPageBits;
@@ -125,7 +126,7 @@ class UnreachableSet {
     // True if the set contains exactly the objects for which cw_is_unreachable() is true.
     [[nodiscard]] bool has_flags() const noexcept { return has_flags_; }
 
-    // Start time of filling the set, which counts towards the watch's budget.
+    // The time at which filling the set began. Filling the set counts towards the watch's budget.
     [[nodiscard]] std::chrono::steady_clock::time_point began() const noexcept { return began_; }
 
     // Reserves room for `count` objects, so that walk() need not allocate. Returns false if out of

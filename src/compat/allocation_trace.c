@@ -16,7 +16,7 @@ static const unsigned int kPythonDomain = 0;
 
 PyObject* cyclewatch_allocation_traceback(PyObject* object) {
     // tracemalloc looks up traces by the start of the memory block, which includes the words before
-    // the object. If the address is wrong, no trace is found.
+    // the object. If this address were wrong, tracemalloc would not find a trace.
     const uintptr_t block = (uintptr_t)object - _PyType_PreHeaderSize(Py_TYPE(object));
     PyObject* traceback = _PyTraceMalloc_GetTraceback(kPythonDomain, block);
     if (traceback == NULL) {

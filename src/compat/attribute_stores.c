@@ -17,8 +17,8 @@ static int is_constant_at(const struct cyclewatch_operand_stack* stack,
     return cyclewatch_operand_at(stack, depth).constant == constant;
 }
 
-// `function(object, "name", value)`: the three arguments are on top. The function is below them,
-// possibly with one word in between.
+// True if the stack contains the call `function(object, "name", value)`. The three arguments are on
+// top, and the function is below them, possibly with one word in between.
 static int calls(const struct cyclewatch_operand_stack* stack, const char* function) {
     for (int depth = 3; depth <= 4; ++depth) {
         const struct cyclewatch_operand callee = cyclewatch_operand_at(stack, depth);
@@ -29,7 +29,7 @@ static int calls(const struct cyclewatch_operand_stack* stack, const char* funct
     return 0;
 }
 
-// Returns whether the call with three arguments is or may be a store, and its kind.
+// Returns true if the call with three arguments stores or may store the attribute. Sets `kind`.
 static int is_store_call(const struct cyclewatch_operand_stack* stack,
                          PyObject* constant,
                          enum cyclewatch_store_kind* kind) {
@@ -57,7 +57,7 @@ static int inserts(const struct cyclewatch_operand* method) {
            has_name(method, "setdefault");
 }
 
-// `object.name.append(value)` or `object.name[key] = value`, at the instruction `at`.
+// True if the instruction `at` performs `object.name.append(value)` or `object.name[key] = value`.
 static int is_store_into(const struct cyclewatch_operand_stack* stack,
                          const struct cyclewatch_instruction* at,
                          PyObject* name,

@@ -13,8 +13,8 @@
 extern "C" {
 #endif
 
-// The name of an attribute in a code object: its index in co_names, or -1, and the constant with
-// this text, or null (`setattr(object, "name", value)`).
+// The name of an attribute in a code object. `number` is its index in co_names, or -1. `constant`
+// is the string constant with this text, as in `setattr(object, "name", value)`, or null.
 struct cyclewatch_attribute {
     Py_ssize_t number;
     PyObject* constant;
@@ -27,8 +27,8 @@ enum cyclewatch_store_kind {
     CYCLEWATCH_STORE_INTO,      // object.name.append(value), object.name[key] = value
 };
 
-// One `object.name = value`. In `object.name[key] = value`, the first parameter as the key counts
-// as the value.
+// One `object.name = value`. In `object.name[key] = value`, `key` counts as the value if it is the
+// first parameter of the function.
 struct cyclewatch_store {
     enum cyclewatch_store_kind kind;
     int variable;                     // the variable that holds the object; -1: unknown
@@ -55,7 +55,7 @@ struct cyclewatch_read {
 // A nonzero result ends the visit.
 typedef int (*cyclewatch_read_visitor)(const struct cyclewatch_read* read, void* arg);
 
-// Visits the instructions that load attribute number `name` without calling it immediately:
+// Visits the instructions that load attribute number `name` without calling it immediately, as in
 // `hooks.append(self.on_step)`.
 int cyclewatch_visit_reads(PyCodeObject* code,
                            Py_ssize_t name,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variable names of a code object, without the tuples that co_varnames and co_freevars create.
-// Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. Results are borrowed.
+// Reads the variable names of a code object without creating the tuples of co_varnames and
+// co_freevars. Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. Results are
+// borrowed.
 #pragma once
 
 #include <Python.h>
@@ -13,21 +14,23 @@ extern "C" {
 // exact str, or null if there is none.
 PyObject* cyclewatch_variable_name(PyCodeObject* code, Py_ssize_t index);
 
-// Returns the number of variables in that array.
+// Returns the number of locals, cells and free variables of a frame.
 Py_ssize_t cyclewatch_variable_count(PyCodeObject* code);
 
 // Returns the name of item `index` in the closure of a function with this code; null if there is
 // none.
 PyObject* cyclewatch_free_variable_name(PyCodeObject* code, Py_ssize_t index);
 
-// Returns the name of the parameter whose default is item `index` of `count` defaults; or null.
+// Returns the name of the parameter whose default is item `index` of `count` defaults; null if
+// there is none.
 PyObject* cyclewatch_default_name(PyCodeObject* code, Py_ssize_t index, Py_ssize_t count);
 
-// Returns the line of a byte offset in the code; the first line of the code if there is none.
+// Returns the line of a byte offset in the code, or the first line of the code if the offset has no
+// line.
 int cyclewatch_line_at(PyCodeObject* code, int offset);
 
-// Stores the columns of the expression at a byte offset, from 0, in bytes of UTF-8. Returns false
-// if they are unknown or the expression has several lines.
+// Stores the start and end columns of the expression at a byte offset. Columns count UTF-8 bytes
+// from 0. Returns false if the columns are unknown or if the expression has several lines.
 int cyclewatch_columns_at(PyCodeObject* code, int offset, int* start, int* end);
 
 #ifdef __cplusplus

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flags for the differences between interpreters, named by their meaning. PY_VERSION_HEX must not
-// appear outside this room. For C and C++; include Python.h first.
+// be used outside src/compat. For C and C++; include Python.h first.
 #pragma once
 
-// The object, dict and frame layouts below are those of the headers of these versions, and are
-// tested on each of them. On any other version, the functions in object_layout.h and frame_access.h
-// do not find anything (README.md: supporting a new CPython version).
+// The object, dict and frame layouts of these versions are known from their headers, and are tested
+// on each version. On any other version, the functions in object_layout.h and frame_access.h find
+// no attributes or references. README.md describes how to support a new CPython version.
 #if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x03100000 && !defined(Py_GIL_DISABLED)
 #define CYCLEWATCH_LAYOUTS_KNOWN 1
 #elif PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000
@@ -19,13 +19,13 @@
 
 // The collector clears all weak references to unreachable objects before it clears the objects. A
 // dead weak reference therefore does not prove that its object was freed. Checked at run time,
-// because bug fix releases introduced it. https://github.com/python/cpython/issues/91636
+// because bug fix releases introduced this behaviour.
+// https://github.com/python/cpython/issues/91636
 #define CYCLEWATCH_COLLECTOR_CLEARS_WEAKREFS \
     ((Py_Version >= 0x030D0D00 && Py_Version < 0x030E0000) || Py_Version >= 0x030E0400)
 
-// Free-threaded build. Tracked objects have no GC header: the collector finds them in the heap and
-// sets a bit in each unreachable object.
-// https://peps.python.org/pep-0703/
+// Free-threaded build. Tracked objects have no GC header. Instead, the collector finds the objects
+// in the heap and sets a bit in each unreachable object. https://peps.python.org/pep-0703/
 #ifdef Py_GIL_DISABLED
 #define CYCLEWATCH_HAS_NO_GIL 1
 #else
@@ -39,8 +39,8 @@
 // Every collection is a full one, regardless of the generation passed to gc.callbacks.
 #define CYCLEWATCH_COLLECTIONS_ARE_FULL CYCLEWATCH_HAS_NO_GIL
 
-// The watch supports this build: it has a GIL, or is a free-threaded version that was reviewed and
-// measured. Otherwise, importing the extension fails.
+// Builds that the watch supports are those with a GIL, and free-threaded versions that were
+// reviewed and measured. On other builds, importing the extension fails.
 #define CYCLEWATCH_CAN_WATCH (!CYCLEWATCH_HAS_NO_GIL || CYCLEWATCH_LAYOUTS_KNOWN)
 
 // The minor version at build time. Compare it with `Py_Version >> 16` at run time.
@@ -83,11 +83,12 @@
 // structs moved to pycore_interpframe.h. https://github.com/python/cpython/issues/117139
 #define CYCLEWATCH_FRAME_WORDS_ARE_TAGGED (PY_VERSION_HEX >= 0x030E0000)
 
-// The run-time equivalent of the previous flag, which is also correct for interpreters newer than
-// the build.
+// CYCLEWATCH_FRAME_WORDS_ARE_TAGGED, but checked at run time, so that it is also correct for
+// interpreters newer than the build.
 #define CYCLEWATCH_GENERATORS_MAY_BORROW (Py_Version >= 0x030E0000)
 
-// A frame object has `f_overwritten_fast_locals`: the values replaced through its f_locals.
+// A frame object has `f_overwritten_fast_locals`, which contains the values replaced through
+// f_locals.
 #define CYCLEWATCH_FRAME_HAS_OVERWRITTEN_LOCALS (PY_VERSION_HEX >= 0x030E0000)
 
 // A generator has `gi_code`, in addition to its frame's code.
@@ -102,7 +103,7 @@
 
 // The table of opcodes that line events have replaced starts with the number of bytes per entry;
 // the first byte of an entry is the opcode. Earlier versions have two bytes per entry and no
-// header. Checked at run time, because it changed in 3.13.3.
+// header. Checked at run time, because the format changed in 3.13.3.
 // https://github.com/python/cpython/issues/127953
 #define CYCLEWATCH_LINE_TABLE_IS_PACKED (Py_Version >= 0x030D0300)
 
@@ -116,15 +117,15 @@
 // The head of _asyncio.Future and Task is three words shorter, because flags became bit fields.
 #define CYCLEWATCH_ASYNCIO_HAS_SHORT_HEAD (PY_VERSION_HEX >= 0x030D0000)
 
-// A future has `fut_awaited_by`: the tasks that wait for it, for printing call graphs.
-// https://github.com/python/cpython/issues/91048
+// A future has `fut_awaited_by`, which contains the tasks that wait for the future. asyncio uses it
+// to print call graphs. https://github.com/python/cpython/issues/91048
 #define CYCLEWATCH_ASYNCIO_HAS_AWAITED_BY (PY_VERSION_HEX >= 0x030E0000)
 
 // queue.SimpleQueue uses a ring buffer instead of a list.
 // https://github.com/python/cpython/issues/113884
 #define CYCLEWATCH_SIMPLE_QUEUE_IS_RING (PY_VERSION_HEX >= 0x030D0000)
 
-// threading.local has one word fewer before its arguments.
+// A threading.local object has one word fewer before the stored constructor arguments.
 #define CYCLEWATCH_THREAD_LOCAL_IS_SHORT (PY_VERSION_HEX >= 0x030D0000)
 
 // Integers store their digit count in a tagged field instead of ob_size.
@@ -135,34 +136,34 @@
 #define CYCLEWATCH_HAS_OPCODE_METADATA_HEADER (PY_VERSION_HEX >= 0x030D0000)
 
 // The compiler merges two neighbouring loads and stores of variables into one instruction. In
-// earlier versions, only the specialising interpreter does this, and cyclewatch_next_instruction()
-// reverts it.
+// earlier versions, only the specialising interpreter merges them, and
+// cyclewatch_next_instruction() splits them again.
 #define CYCLEWATCH_COMPILER_PAIRS_VARIABLES (PY_VERSION_HEX >= 0x030D0000)
 
 // tracemalloc's functions are declared in pycore_tracemalloc.h. In earlier versions, Python.h
-// includes them.
+// declares these functions.
 #define CYCLEWATCH_ALLOCATION_TRACES_ARE_INTERNAL (PY_VERSION_HEX >= 0x030D0000)
 
-// The compiler uses instructions that push a borrowed reference to a variable, and LOAD_SMALL_INT.
-// https://github.com/python/cpython/issues/130704
+// The compiler emits LOAD_SMALL_INT, and instructions that push a borrowed reference to the value
+// of a variable. https://github.com/python/cpython/issues/130704
 #define CYCLEWATCH_COMPILER_BORROWS_VARIABLES (PY_VERSION_HEX >= 0x030E0000)
 
 // The tables of sys.monitoring are declared in pycore_instruments.h. In earlier versions, Python.h
-// includes them.
+// declares these tables.
 #define CYCLEWATCH_MONITORING_IS_INTERNAL (PY_VERSION_HEX >= 0x030E0000)
 
 // LOAD_METHOD exists. Later versions set a flag in the argument of LOAD_ATTR instead.
 #define CYCLEWATCH_HAS_LOAD_METHOD (PY_VERSION_HEX < 0x030C0000)
 
-// The callable is below the word for its object (or NULL). Earlier versions have the reverse order.
+// If a function is called without `self`, the function is below a NULL on the stack. In earlier
+// versions, the function is above the NULL.
 #define CYCLEWATCH_CALLEE_IS_BELOW_NULL (PY_VERSION_HEX >= 0x030D0000)
 
-// Conditional jumps are named by their direction, and some keep the value on the stack.
-// https://github.com/python/cpython/issues/102859
+// Each direction of a conditional jump has its own opcode, and some jumps keep the tested value on
+// the stack. https://github.com/python/cpython/issues/102859
 #define CYCLEWATCH_CONDITIONAL_JUMPS_HAVE_DIRECTIONS (PY_VERSION_HEX < 0x030C0000)
 
-// A type's version is valid only if a flag is set. In later versions, the version is 0 if there is
-// none.
+// A type's version is valid only if a flag is set. In later versions, an invalid version is 0.
 #define CYCLEWATCH_TYPE_VERSION_HAS_FLAG (PY_VERSION_HEX < 0x030D0000)
 
 // The innermost frame of a thread is `cframe->current_frame`; later versions have `current_frame`.
@@ -171,6 +172,6 @@
 // The exception that is being raised is `curexc_value`; later versions have `current_exception`.
 #define CYCLEWATCH_THREAD_HAS_EXCEPTION_TRIPLE (PY_VERSION_HEX < 0x030C0000)
 
-// A frame has `is_entry`: C code called the function. In later versions, such a frame follows one
-// of the interpreter's own.
+// A frame has the flag `is_entry`, which is set if C code called the function. In later versions,
+// the previous frame is then one that the interpreter created for itself.
 #define CYCLEWATCH_FRAME_KNOWS_ENTRY (PY_VERSION_HEX < 0x030C0000)

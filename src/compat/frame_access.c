@@ -44,7 +44,8 @@ static int trusted(unsigned layout) {
 
 #if CYCLEWATCH_FRAME_WORDS_ARE_TAGGED
 
-// Tag bits of a word: it is not an object; it is a borrowed reference or null.
+// Tag bits of a word. kNoObject is set if the word is not an object. kNotCounted is set if the word
+// is a borrowed reference or null.
 enum { kNoObject = 2, kNotCounted = 1 };
 
 static PyObject* object_in(_PyStackRef word) {
@@ -120,8 +121,8 @@ static int visit_members(const struct member* members, cyclewatch_frame_visitor 
     return result;
 }
 
-// Variables first, then the temporaries above them. `delegate` is the index of the object that a
-// generator delegates to, or -1.
+// Visits the variables first, then the temporaries above them. `delegate` is the index of the
+// object that a generator delegates to, or -1.
 static int visit_slots(_PyInterpreterFrame* frame,
                        PyCodeObject* code,
                        int delegate,
@@ -246,7 +247,8 @@ static int delegates(const PyGenObject* generator, const _PyInterpreterFrame* fr
 
 #endif
 
-// The index of the topmost object, or -1. A small integer may be above the delegate.
+// The index of the topmost object, or -1. On the stack, a small integer may be above the object
+// that the generator delegates to.
 static int topmost_object(const _PyInterpreterFrame* frame) {
     int word = words_in_use(frame) - 1;
     while (word >= 0 && object_in(frame->localsplus[word]) == NULL) {
@@ -270,7 +272,7 @@ int cyclewatch_visit_generator(PyObject* object, cyclewatch_frame_visitor visit,
         code = object_in(generator->gi_iframe.f_executable);
     }
 #endif
-    // Uninitialised in plain generators.
+    // Plain generators leave gi_origin_or_finalizer uninitialised.
     PyObject* const origin = PyGen_CheckExact(object) ? NULL : generator->gi_origin_or_finalizer;
     const struct member members[] = {
         {code, names->code},
@@ -453,7 +455,7 @@ void cyclewatch_visit_threads(cyclewatch_thread_visitor visit, void* arg) {
 
 #endif
 
-// The referents visited so far, for generators of an unknown interpreter.
+// The referents visited so far, for generators whose layout is unknown.
 struct distinct {
     visitproc visit;
     void* arg;

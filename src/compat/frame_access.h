@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The references that frames, generators and coroutines own, read from internal structs.
+// Reads the references that frames, generators and coroutines own from internal structs.
 //
-// Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. Does not create
-// references, frame objects or dicts of locals.
+// Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. These functions do not
+// create references, frame objects or dicts of locals.
 #pragma once
 
 #include <Python.h>
@@ -31,8 +31,8 @@ struct cyclewatch_frame_reference {
 typedef int (*cyclewatch_frame_visitor)(const struct cyclewatch_frame_reference* reference,
                                         void* arg);
 
-// Visits the references that a frame object owns. The variables of a running frame or of a
-// generator's frame are owned by the thread or generator, so they are not visited.
+// Visits the references that a frame object owns. The variables of a running frame, or of a
+// generator's frame, are not visited, because the thread or the generator owns them.
 int cyclewatch_visit_frame(PyObject* frame, cyclewatch_frame_visitor visit, void* arg);
 
 // Visits the references of a generator, coroutine or asynchronous generator and of its frame. The
@@ -40,13 +40,13 @@ int cyclewatch_visit_frame(PyObject* frame, cyclewatch_frame_visitor visit, void
 int cyclewatch_visit_generator(PyObject* generator, cyclewatch_frame_visitor visit, void* arg);
 
 // Returns a function that visits each reference owned by an object of `type` once. This is
-// tp_traverse, except for generators that may borrow references: tp_traverse visits borrowed
-// references too, so a comparison of visits with reference counts would consider a live object
-// unreachable. If the layout of generators is unknown, each referent is visited at most once, even
-// if the generator owns several references to it. Null for types without tp_traverse.
+// tp_traverse, except for generators that may borrow references. Their tp_traverse visits borrowed
+// references too, so the visits would exceed the reference count, and a live object would appear to
+// be unreachable. If the layout of generators is unknown, each referent is visited at most once,
+// even if the generator owns several references to it. Returns null for types without tp_traverse.
 traverseproc cyclewatch_counted_traverse(PyTypeObject* type);
 
-// Where a frame object stores the references that tp_traverse visits, as offsets in bytes. The
+// The offsets in bytes at which a frame object stores the references that tp_traverse visits. The
 // inner frame is the struct that the interpreter executes.
 enum { CYCLEWATCH_NO_WORD = UINT16_MAX };
 
@@ -75,7 +75,7 @@ struct cyclewatch_position cyclewatch_frame_position(PyObject* frame);
 struct cyclewatch_position cyclewatch_generator_position(PyObject* generator);
 struct cyclewatch_position cyclewatch_traceback_position(PyObject* traceback);
 
-// What a thread's state or one of its running frames refers to.
+// The kind of reference that a thread's state or one of its running frames holds.
 enum cyclewatch_thread_slot {
     CYCLEWATCH_THREAD_LOCAL,       // variable `name` of a running frame
     CYCLEWATCH_THREAD_NAMESPACE,   // the dict of variables or of globals of a running frame
@@ -89,18 +89,18 @@ enum cyclewatch_thread_slot {
 
 struct cyclewatch_thread_reference {
     enum cyclewatch_thread_slot slot;
-    // Never null. If `is_stale`, a temporary that may be freed: it may only be compared with the
-    // addresses of live objects.
+    // Never null. If `is_stale` is true, this temporary may already be freed, so its address may
+    // only be compared with those of live objects.
     PyObject* target;
     int is_stale;
     PyObject* name;  // LOCAL: an exact str; null if unknown
     const PyThreadState* thread;
-    // The frame; null and 0 if the reference is one of the thread's state.
+    // The frame that holds the reference; null and 0 if the thread's state holds it.
     PyCodeObject* code;
     PyObject* globals;
     int line;   // 0: unknown
     int depth;  // 0: the innermost frame of the thread
-    // The function may have been called by C code, which may own a tuple of arguments.
+    // True if C code may have called the function. That C code may own a tuple of its arguments.
     int called_from_c;
 };
 
@@ -108,8 +108,8 @@ typedef void (*cyclewatch_thread_visitor)(const struct cyclewatch_thread_referen
                                           void* arg);
 
 // Visits the references of all threads of the interpreter and of their running frames, innermost
-// first. The references of suspended generators are not visited: the generator owns them. Those of
-// a running generator are. Visits no frames if their layout is unknown.
+// first. This includes the references of running generators, but not the references of suspended
+// generators, which the generator owns. If the layout of frames is unknown, visits no frames.
 void cyclewatch_visit_threads(cyclewatch_thread_visitor visit, void* arg);
 
 #ifdef __cplusplus

@@ -73,7 +73,7 @@ static const struct instruction kInstructions[] = {
 };
 
 // Returns the known instruction at `code`, or null. Does not read beyond the first byte that
-// differs.
+// differs from all known instructions.
 static const struct instruction* instruction_at(const unsigned char* code) {
     for (size_t i = 0; i < sizeof(kInstructions) / sizeof(kInstructions[0]); ++i) {
         const struct instruction* candidate = &kInstructions[i];

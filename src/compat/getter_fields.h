@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names for the fields of C types whose getters only return a field, such as Cython's
-// `cdef public object name`. tp_getset does not contain the offset, so it is decoded from the
-// getter's machine code, which is not executed.
+// Names for the fields of C types whose getters only return a field, such as Cython's `cdef public
+// object name`. tp_getset does not contain the offset of the field. The offset is therefore decoded
+// from the getter's machine code, which is not executed.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never. ALLOCATES: no.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instructions of a code object as the compiler emitted them: specialised and instrumented
-// instructions are converted back.
+// The instructions of a code object as the compiler emitted them, that is, specialised and
+// instrumented instructions are converted back.
 //
 // Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no.
 #pragma once
@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-// One instruction. Initialise it with {0} to start before the first.
+// One instruction. To start before the first instruction, initialise this struct with {0}.
 struct cyclewatch_instruction {
     Py_ssize_t index;  // in units
     Py_ssize_t next;   // index of the next instruction, after the inline caches

@@ -20,7 +20,8 @@ struct cyclewatch_native_member {
     const char* name;
 };
 
-// Returns the index of that word from the start of the object. The length of the head varies.
+// Converts cyclewatch_native_member::word to an index from the start of the object. The length of
+// the object head differs between builds.
 static inline size_t cyclewatch_index_of_word(size_t word) {
     return word - 2 + sizeof(PyObject) / sizeof(PyObject*);
 }

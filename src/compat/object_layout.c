@@ -73,7 +73,8 @@ static int end_at_first(PyObject* object, void* arg) {
     return 1;
 }
 
-// This checks the dict instead of the version, because distributions have backported the change.
+// Checks the dict instead of the interpreter's version, because distributions have backported the
+// change of who owns the values.
 static int holds_values(PyObject* dict) {
     return PyDict_Type.tp_traverse(dict, end_at_first, NULL) != 0;
 }

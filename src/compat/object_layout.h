@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attributes of an instance and the state of a weak reference, read from internal structs.
+// Reads the attributes of an instance and the state of a weak reference from internal structs.
 //
-// Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. Does not create
-// references, and never creates an instance's __dict__. A dict created inside a collection would
-// add references after the collector has counted them, so the collector would consider unreachable
-// objects reachable.
+// Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. These functions do not
+// create references, and never create an instance's __dict__. A dict created inside a collection
+// would add references after the collector has counted them, so the collector would consider
+// unreachable objects reachable.
 #pragma once
 
 #include <Python.h>
@@ -13,9 +13,9 @@
 extern "C" {
 #endif
 
-// The internal layouts that failed the self-test in this process. Written once by
-// python::check_layouts(); object_layout.c, plain_instance.c, frame_access.c and instructions.c
-// check it before each access.
+// The internal layouts that failed the self-test in this process. python::check_layouts() writes
+// this variable once. object_layout.c, plain_instance.c, frame_access.c and instructions.c check it
+// before each access.
 enum cyclewatch_layout {
     CYCLEWATCH_LAYOUT_INLINE_VALUES = 1,  // attribute values without a __dict__
     CYCLEWATCH_LAYOUT_INSTANCE_DICT = 2,  // the __dict__ of an instance
@@ -30,8 +30,8 @@ extern unsigned cyclewatch_unreliable_layouts;
 // Receives one attribute; `name` is a str. A nonzero result ends the visit.
 typedef int (*cyclewatch_attribute_visitor)(PyObject* name, PyObject* value, void* arg);
 
-// Receives one `__slots__` entry or C member that refers to an object, with its offset. A nonzero
-// result ends the visit.
+// Receives the name, value and offset of one `__slots__` entry or C member that refers to an
+// object. A nonzero result ends the visit.
 typedef int (*cyclewatch_member_visitor)(const char* name,
                                          PyObject* value,
                                          Py_ssize_t offset,
@@ -54,10 +54,10 @@ int cyclewatch_dict_borrows_values(PyObject* dict);
 // modified; 0 if the type has none yet.
 unsigned cyclewatch_type_version(PyTypeObject* type);
 
-// True if `type` was created by a class statement or type(): its members are `__slots__`.
+// True if `type` was created by a class statement or type(), so that its members are `__slots__`.
 int cyclewatch_type_has_slots(PyTypeObject* type);
 
-// Visits the object members that `type` itself declares, without those of its bases.
+// Visits the object members that `type` itself declares, but not those that its bases declare.
 int cyclewatch_visit_members(PyTypeObject* type,
                              PyObject* object,
                              cyclewatch_member_visitor visit,

@@ -66,8 +66,7 @@ static void push_constant(struct cyclewatch_operand_stack* stack, PyObject* cons
     push(stack, value);
 }
 
-// Assignments of constants do not count: the constant is usually the None of a variable without a
-// value.
+// Ignores assignments of constants, because most of them only initialise a variable to None.
 static void assign(struct cyclewatch_operand_stack* stack, int variable) {
     const struct cyclewatch_operand value = cyclewatch_operand_at(stack, 0);
     pop(stack, 1);
@@ -100,8 +99,8 @@ static int is_call(int opcode) {
     return opcode == CALL || names_keywords(opcode);
 }
 
-// `f(a, b)`: one of the two words below the arguments is the function, or they are a method and
-// its object. For CALL_KW, the names of the keywords are on top.
+// The result of a call such as `f(a, b)`. The two words below the arguments are the function and
+// NULL, or a method and its object. For CALL_KW, the names of the keywords are on top.
 static struct cyclewatch_operand call_result(const struct cyclewatch_operand_stack* stack,
                                              PyCodeObject* code,
                                              const struct cyclewatch_instruction* at) {
@@ -185,7 +184,7 @@ static int never_continues(int opcode) {
     }
 }
 
-// The values that the instruction pushes, and those it may have replaced, are unknown.
+// After any other instruction, the values that it pushed or may have replaced are unknown.
 static void follow_other(struct cyclewatch_operand_stack* stack, int opcode, int argument) {
     const int effect = PyCompile_OpcodeStackEffectWithJump(opcode, argument, 0);
     if (effect > CYCLEWATCH_OPERANDS || effect == PY_INVALID_STACK_EFFECT) {
@@ -240,7 +239,7 @@ static int follow_variables(struct cyclewatch_operand_stack* stack, int opcode, 
     }
 }
 
-// code.replace() may create code whose instructions exceed its tuples.
+// code.replace() may create code whose instructions use indices beyond the end of its tuples.
 static PyObject* item_or(PyObject* tuple, int index, PyObject* otherwise) {
     return index < PyTuple_GET_SIZE(tuple) ? PyTuple_GET_ITEM(tuple, index) : otherwise;
 }
@@ -323,7 +322,7 @@ static void follow(struct cyclewatch_operand_stack* stack,
     }
 }
 
-// `a if b else c` leaves one of two values on the stack.
+// If several branches meet here, as after `a if b else c`, the topmost value is unknown.
 static void arrive(struct cyclewatch_operand_stack* stack, Py_ssize_t index) {
     int ways = stack->is_reached;
     for (int i = 0; i < CYCLEWATCH_BRANCHES; ++i) {

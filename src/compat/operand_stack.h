@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tracks the values on the interpreter's stack while bytecode is read, without running it: the
-// variable from which a value was loaded, or the call that returned it. Used to determine which
-// object creates another, and whether a stored value was created or passed in (capture/store_search
-// and class_methods). Only the instructions that matter for this purpose are interpreted; all
-// others leave unknown values.
+// Tracks the values on the interpreter's stack while bytecode is read, without running it. For each
+// value, this is the variable from which it was loaded, or the call that returned it. Used to
+// determine which object creates another, and whether a stored value was created or passed in
+// (capture/store_search and class_methods). Only the instructions that matter for this purpose are
+// interpreted; the values that other instructions push are unknown.
 //
 // Everything here: REQUIRES: as instructions.h. RUNS PYTHON: never. ALLOCATES: no. Results are
 // borrowed from the code object.
@@ -19,8 +19,8 @@
 extern "C" {
 #endif
 
-// Variables are indices into the frame's variables (code_names.h), or -1. An unknown value has -1
-// in both variables and 0 in all other fields.
+// `variable` and `of_variable` are indices into the frame's variables (code_names.h), or -1. An
+// unknown value has -1 in both, and 0 in all other fields.
 struct cyclewatch_operand {
     int variable;              // it was loaded from
     int of_variable;           // it is an attribute of
@@ -46,8 +46,9 @@ struct cyclewatch_operand_stack {
     int is_reached;  // false: the previous instruction never continues with this one
 };
 
-// Returns the value at `depth` below the top. If it was loaded from a variable to which a value was
-// assigned, returns the assigned value, which is unknown after several assignments.
+// Returns the value at `depth` below the top. If that value was loaded from a variable to which
+// another value had been assigned, returns the assigned value, which is unknown after several
+// assignments.
 struct cyclewatch_operand cyclewatch_operand_at(const struct cyclewatch_operand_stack* stack,
                                                 int depth);
 
@@ -61,8 +62,8 @@ typedef int (*cyclewatch_operands_visitor)(const struct cyclewatch_operand_stack
 
 int cyclewatch_visit_operands(PyCodeObject* code, cyclewatch_operands_visitor visit, void* arg);
 
-// `called`: the result of the call. `offset`: in bytes, for cyclewatch_line_at(). A nonzero result
-// ends the visit.
+// `called` is the result of the call. `offset` is its byte offset in the code, for
+// cyclewatch_line_at(). A nonzero result ends the visit.
 typedef int (*cyclewatch_call_visitor)(const struct cyclewatch_operand* called,
                                        int offset,
                                        void* arg);

@@ -2,8 +2,8 @@
 // The CUDA driver API (libcuda.so.1), if the program has loaded it.
 //
 // Only the driver is called, never the CUDA runtime. The driver works with every context, including
-// the primary contexts of the runtime. It does not create contexts implicitly and does not have a
-// last-error state.
+// the primary contexts of the runtime. Unlike the runtime, the driver does not create contexts
+// implicitly and has no last-error state.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never.
 #pragma once
@@ -27,7 +27,8 @@ class CudaDriver {
     // nullopt until the program has initialized CUDA.
     [[nodiscard]] std::optional<int> device_count() const noexcept;
 
-    // Both return nullopt if the calling thread has no live context or the driver reports an error.
+    // Both functions return nullopt if the calling thread has no live context or the driver reports
+    // an error.
     [[nodiscard]] std::optional<PointerFacts> pointer_facts(std::uint64_t address) const noexcept;
     [[nodiscard]] std::optional<FreeMemory> memory() const noexcept;
 

@@ -16,7 +16,7 @@ namespace cyclewatch::device {
 
 class CudaDriver;
 
-// Memory of the device whose context is current, in bytes.
+// Free and total bytes of the device whose context is current.
 struct FreeMemory {
     int device = 0;
     std::uint64_t free = 0;
@@ -37,7 +37,7 @@ struct PointerFacts {
     int device = 0;
 };
 
-// The queries with their cached state. The functions below use one instance per process.
+// The queries and their cached state. The free functions below use one instance per process.
 class DeviceQueries {
   public:
     explicit DeviceQueries(std::string device_files = "/dev");
@@ -64,12 +64,13 @@ class DeviceQueries {
 
 // True if a CUDA library is loaded and a device is available. Once the program has initialized
 // CUDA, the result depends on the driver's device count, and a positive result is final. Before
-// that, CUDA must not be called, so the result depends on the system's device files. Cheap enough
-// for every collection: reads the loader's counter and calls one driver function.
+// CUDA is initialized, it must not be called, so the result depends on the system's device files.
+// Cheap enough for every collection, because it only reads the loader's counter and calls one
+// driver function.
 [[nodiscard]] bool accelerator_usable() noexcept;
 
-// Both return nullopt in a forked child, and if the driver is not loaded, has no live context on
-// the calling thread, or reports an error.
+// Both functions return nullopt in a forked child. They also return nullopt if the driver is not
+// loaded, has no live context on the calling thread, or reports an error.
 [[nodiscard]] std::optional<FreeMemory> current_device_memory() noexcept;
 [[nodiscard]] std::optional<PointerFacts> pointer_facts(std::uint64_t address) noexcept;
 

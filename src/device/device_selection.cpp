@@ -34,7 +34,7 @@ base::Error unknown_device(const std::string& word) {
     for (const std::string_view name : kDeviceNames) {
         message.append(name == kDeviceNames.front() ? "" : ", ").append(name);
     }
-    return {message + "; all but auto and all accept an index, such as cuda:1"};
+    return {message + "; names other than auto and all may have an index, such as cuda:1"};
 }
 
 }  // namespace

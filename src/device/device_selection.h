@@ -14,7 +14,7 @@ namespace cyclewatch::device {
 // The index in "cuda:<index>"; nullopt for any other text.
 [[nodiscard]] std::optional<int> cuda_number(std::string_view device) noexcept;
 
-// All devices unless created by parse().
+// Selects all devices unless created by parse().
 class DeviceSelection {
   public:
     // Each word is "auto", "all", a known device kind, or a kind with an index ("cuda:1").

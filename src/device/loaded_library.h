@@ -27,8 +27,8 @@ class LoadedLibrary {
 
     explicit operator bool() const noexcept { return handle_ != nullptr; }
 
-    // Sets `function` to the library's function `name`. Returns false and sets it to null if the
-    // library has no such function.
+    // Sets `function` to the library's function `name`. Returns false and sets `function` to null
+    // if the library has no such function.
     template <typename Function>
     [[nodiscard]] bool take(Function*& function, const char* name) const noexcept {
         function = reinterpret_cast<Function*>(symbol(name));

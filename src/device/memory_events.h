@@ -23,8 +23,8 @@ struct WallTime {
     }
 };
 
-// A storage found by a collection. Contains an address, so it is kept only until the allocation has
-// been looked up, and is never part of a report.
+// A storage found by a collection. Contains an address, so this struct is kept only until the
+// allocation has been looked up, and is never part of a report.
 struct CollectedStorage {
     int device = 0;  // the index in "cuda:<index>"
     std::uint64_t address = 0;
@@ -42,13 +42,15 @@ struct MemoryEvent {
     std::int64_t microseconds = 0;  // since the epoch
 };
 
-// Maximum error of an event's time, which torch converts from the processor's counter.
+// Maximum error of an event's time. torch computes this time from the processor's time stamp
+// counter.
 inline constexpr std::int64_t kTimestampError = 100;  // microseconds
 
 // The index in `events` of the allocation of `storage`. This allocation has the storage's size and
-// precedes the collection. It was freed during the collection if the storage was released, and
-// otherwise not before the end of the collection. `events` are those at the storage's address, in
-// order. Returns nullopt unless exactly one allocation matches.
+// precedes the collection. If the storage was released, the allocation was freed during the
+// collection; otherwise, it was not freed before the collection ended. `events` contains the events
+// at the storage's address, in recorded order. Returns nullopt unless exactly one allocation
+// matches.
 [[nodiscard]] std::optional<std::size_t> allocation_of(const CollectedStorage& storage,
                                                        std::span<const MemoryEvent> events);
 

@@ -29,8 +29,8 @@ std::uint64_t bytes_of_pages(long pages) noexcept {
                : 0;
 }
 
-// The resident set size: the second number of /proc/self/statm. Opened for each reading: after a
-// fork, an open descriptor would still refer to the parent.
+// The resident set size: the second number of /proc/self/statm. The file is opened for each
+// reading, because after a fork, an open descriptor would still refer to the parent process.
 std::optional<std::uint64_t> resident_bytes() noexcept {
     const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     if (file < 0) {
@@ -50,7 +50,8 @@ std::optional<std::uint64_t> resident_bytes() noexcept {
 
 }  // namespace
 
-// torch's allocator caches freed memory, which CUDA therefore reports as used.
+// Prefers torch's own count, because CUDA also reports freed memory that torch's allocator caches
+// as used.
 std::optional<MemorySampler::InUse> MemorySampler::in_use_of_cuda(int device) noexcept {
     const auto slot = static_cast<std::size_t>(device);
     const std::uint64_t known_total = slot < totals_.size() ? totals_[slot] : 0;

@@ -3,7 +3,7 @@
 // over time.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never; calls at most one C function of torch.
-// PROMISES: the same as device_memory.h. Does not leave a Python error or an object.
+// PROMISES: the same as device_memory.h. Does not leave a Python error set or a new object alive.
 #pragma once
 
 #include <array>
@@ -25,12 +25,12 @@ class MemorySampler {
     explicit MemorySampler(AskFree ask_free = &current_device_memory) noexcept
         : ask_free_(ask_free) {}
 
-    // To be called before the sweep. Returns one sample for each device of `storages` whose memory
-    // use is known. May throw std::bad_alloc.
+    // Call this before the collector frees any objects. Returns one sample for each device of
+    // `storages` whose memory use is known. May throw std::bad_alloc.
     [[nodiscard]] std::vector<model::DeviceMemory> before(std::span<const model::Storage> storages);
 
-    // To be called after the sweep: completes the samples. Drops a sample whose source is no
-    // longer available.
+    // Call this after the collector has freed the objects. Completes the samples. Drops a sample
+    // whose source is no longer available.
     void after(std::vector<model::DeviceMemory>& samples) noexcept;
 
   private:

@@ -27,7 +27,8 @@ void OwnerDetector::add_outside(OutsideEntry& unused,
     ++outside_count_;
 }
 
-// Takes time proportional to the number of entries, not of slots. Most collections have few.
+// Takes time proportional to the number of entries, not of slots. In most collections, there are
+// few entries.
 void OwnerDetector::clear_outside() noexcept {
     for (std::uint32_t slot = last_outside_; slot != kNoEntry;) {
         slot = std::exchange(outside_[slot], OutsideEntry{}).next;
@@ -56,7 +57,8 @@ OwnerDetector::OutsideEntry& OwnerDetector::outside_entry(PyObject* object) {
             grow_outside();
             entry = &find_outside(object);
         }
-        // The search does not change reference counts, except that hold() adds a known reference.
+        // This count remains valid, because only hold() changes reference counts during the search,
+        // and hold() is called only after the entry has been created.
         constexpr Py_ssize_t kMost = std::numeric_limits<std::int32_t>::max();
         add_outside(*entry, object, static_cast<std::int32_t>(std::min(Py_REFCNT(object), kMost)));
     }
@@ -109,7 +111,8 @@ bool OwnerDetector::visit_any(PyObject* target) noexcept {
     }
 }
 
-// Executed for each reference of each unreachable object: the frequent cases need no verdict.
+// This runs for each reference of each unreachable object, so it handles the frequent cases without
+// looking up the verdict on the target's type.
 template <bool kHasFlags>
 inline bool OwnerDetector::visit(PyObject* target) noexcept {
     if (target == nullptr) {
@@ -124,7 +127,7 @@ inline bool OwnerDetector::visit(PyObject* target) noexcept {
         if (kHasFlags && cw_is_unreachable(target) != 0) {
             return true;
         }
-        // An object outside the set that was counted before.
+        // If `target` already has an entry, it is outside the set, and only its count changes.
         OutsideEntry& entry = first_slot(target);
         if (entry.object == target) {
             return --entry.unknown != 0 || add_dying(target);
@@ -143,7 +146,7 @@ int OwnerDetector::visit_from_traverse(PyObject* target, void* self) noexcept {
     return 1;
 }
 
-// The verdict on the type of `object`. If it is an owner, appends it to detection_->owners.
+// The verdict on the type of `object`. If `object` is an owner, appends it to detection_->owners.
 const TypeVerdict& OwnerDetector::recognise(PyObject* object) {
     const TypeVerdict& type = types_.of(Py_TYPE(object));
     if (type.role == TypeRole::owner) {

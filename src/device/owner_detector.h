@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the memory owners that die with the unreachable set: the owners in the set, and owners
-// outside it (in an older generation or not tracked by the collector) to which only unreachable
-// objects refer.
+// Finds the memory owners that die with the unreachable set. These are the owners in the set, and
+// owners outside the set (in an older generation or not tracked by the collector) to which only
+// unreachable objects refer.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never.
 #pragma once
@@ -29,11 +29,11 @@ struct DetectedOwner {
 // The result of one pass over the unreachable set. References are borrowed, except `held`.
 struct Detection {
     std::vector<DetectedOwner> owners;  // those in the set first, in the set's order
-    // Objects outside the set that die with it: every reference to them comes from the set, from
-    // another dependent, or is one of OwnerReader::hidden_references().
+    // Objects outside the set that die with it. Every reference to such an object comes from the
+    // set or from another dependent, or is one of OwnerReader::hidden_references().
     std::vector<PyObject*> dependents;
-    // Strong references to objects outside the set, because a faulty tp_traverse may visit an
-    // object that is freed as soon as it returns. Releasing them may run Python.
+    // Strong references that keep objects outside the set alive, because a faulty tp_traverse may
+    // visit an object that is freed as soon as tp_traverse returns. Releasing them may run Python.
     std::vector<python::OwnedRef> held;
 };
 
@@ -45,27 +45,28 @@ class OwnerDetector {
                 OwnerRegistry& registry,
                 Detection& detection);
 
-    // Number of types that detect() classified because no verdict was kept.
+    // Number of types that detect() classified because no verdict of an earlier collection applied.
     [[nodiscard]] std::size_t classified_types() const noexcept { return types_.classified(); }
 
   private:
     // An object outside the set.
     struct OutsideEntry {
         PyObject* object = nullptr;  // null: unused
-        // References that are not known yet. Negative if a faulty tp_traverse visits one twice.
+        // Number of references that the search has not found yet. Negative if a faulty tp_traverse
+        // visits a reference twice.
         std::int32_t unknown = 0;
         std::uint32_t next = kNoEntry;  // slot of the entry that was added before
     };
     static constexpr std::uint32_t kNoEntry = UINT32_MAX;
 
-    // The first slot to search for `object`. An entry has 16 bytes, and so has the smallest
-    // distance between two objects.
+    // The first slot to search for `object`. The hash is used as a byte offset, because an entry
+    // has 16 bytes and objects are at least 16 bytes apart.
     [[nodiscard]] OutsideEntry& first_slot(PyObject* object) noexcept {
         const auto address = reinterpret_cast<std::uintptr_t>(object);
         return *reinterpret_cast<OutsideEntry*>(reinterpret_cast<char*>(outside_.data()) +
                                                 ((address ^ (address >> 9)) & outside_mask_));
     }
-    // The entry of `object`, or the unused one to store it in.
+    // The entry of `object`, or the unused entry in which to store it.
     [[nodiscard]] OutsideEntry& find_outside(PyObject* object) noexcept;
     void add_outside(OutsideEntry& unused, PyObject* object, std::int32_t unknown) noexcept;
     // Creates the entry if there is none.
@@ -75,7 +76,7 @@ class OwnerDetector {
     // Creates a strong reference to `object` and appends it to `list`.
     void hold(PyObject* object, std::vector<PyObject*>& list);
 
-    // Visits each of `objects`, and then each of dying_.
+    // Visits the references of all `objects`, and then those of all objects in dying_.
     template <bool kHasFlags>
     void visit_all(std::span<PyObject* const> objects);
     template <bool kHasFlags, bool kPrefetch>
@@ -93,10 +94,10 @@ class OwnerDetector {
     bool visit(PyObject* target) noexcept;
     // visit() without its shortcuts.
     bool visit_any(PyObject* target) noexcept;
-    // For an object outside the set, once all references to it are known: no live object refers to
-    // it. Returns false if out of memory.
+    // Called when all references to `object`, which is outside the set, have been found, so that no
+    // live object refers to it. Returns false if out of memory.
     bool add_dying(PyObject* object) noexcept;
-    // A visitproc. Sets out_of_memory_.
+    // A visitproc that sets out_of_memory_ if visit() fails.
     template <bool kHasFlags>
     static int visit_from_traverse(PyObject* target, void* self) noexcept;
     void visit_target(PyObject* target);

@@ -21,7 +21,8 @@ namespace cyclewatch::device {
 class WeakStorage {
   public:
     virtual ~WeakStorage() = default;
-    // True if the memory was freed. REQUIRES: GIL held, sweep finished. RUNS PYTHON: no user code.
+    // True if the memory was freed. REQUIRES: GIL held, after the collection has freed its objects.
+    // RUNS PYTHON: no user code.
     [[nodiscard]] virtual bool released() noexcept = 0;
 };
 
@@ -42,7 +43,8 @@ struct OwnerReading {
                                 // storage
     std::string part;           // for an element of `parts`: its label (".grad")
     std::unique_ptr<WeakStorage> weak_storage;  // null: the storage is freed with its owners
-    // Set by count_references(). The storage dies with its owners if they account for all of them.
+    // Set by count_references(). The storage dies with its owners if the owners account for all
+    // references to the storage.
     std::uint64_t storage_references = 0;  // 0: unknown
     std::int64_t known_references = 0;
     PyObject* base = nullptr;  // borrowed; if it dies too, it accounts for one more reference
@@ -64,8 +66,8 @@ struct LibraryReference {
     const char* attribute = "";  // the attribute that returns the target
     bool removable = false;      // by assigning None to the attribute
     PyObject* target = nullptr;  // borrowed; alive as long as the holder
-    // True for one reference to each target for which all references of the library are known:
-    // together they own one reference to its Python object.
+    // True for one of the library's references to a target if all of these references are known.
+    // Together, they own one reference to the Python object of the target.
     bool completes = false;
 };
 
@@ -81,10 +83,11 @@ class OwnerReader {
     [[nodiscard]] virtual bool recognises(PyTypeObject* type) const noexcept = 0;
     [[nodiscard]] virtual ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept = 0;
     // Number of references to `object` that the library holds and that are invisible to the
-    // collector. If all other references come from dying objects, the owner may die too; whether it
-    // did is checked after the collection.
+    // collector. If all other references come from dying objects, the owner may die too. Whether
+    // the owner died is checked after the collection.
     [[nodiscard]] virtual Py_ssize_t hidden_references(PyObject* /*object*/) noexcept { return 0; }
-    // Appends the references of `object` that are attributes. The library may create the targets.
+    // Appends the references that the library holds for `object` and that are readable as
+    // attributes. The library may create the targets.
     virtual void add_references(PyObject* /*object*/,
                                 std::vector<LibraryReference>& /*references*/) {}
     // Appends the objects that the computation graphs of `owners` keep alive, as references of the
@@ -92,11 +95,11 @@ class OwnerReader {
     // the nodes.
     virtual void add_graph_references(std::span<PyObject* const> /*owners*/,
                                       std::vector<OwnerReference>& /*references*/) {}
-    // The number of references to `object` that add_references() finds if its holders are complete;
-    // negative if unknown.
+    // The number of references to `object` that add_references() finds if it is called for all
+    // holders; negative if unknown.
     [[nodiscard]] virtual Py_ssize_t library_holders(PyObject* /*object*/) noexcept { return -1; }
-    // For a scan, after read(): counts the references to the memory, which the collector does not
-    // see. RUNS PYTHON: no user code.
+    // A scan calls this after read(), to count the references to the memory, which the collector
+    // does not see. RUNS PYTHON: no user code.
     virtual void count_references(PyObject* /*object*/, OwnerReading& /*reading*/) noexcept {}
     // True if read() runs user code, which may invalidate every borrowed reference.
     [[nodiscard]] virtual bool runs_user_code() const noexcept { return false; }

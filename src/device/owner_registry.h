@@ -19,19 +19,21 @@ namespace cyclewatch::device {
 class OwnerRegistry {
   public:
     // Creates readers for libraries imported since the last call. Cheap if there are none. Called
-    // at "start" of each collection, never during the sweep. RUNS PYTHON: no user code.
+    // in the "start" callback of each collection, never while the collector frees objects. RUNS
+    // PYTHON: no user code.
     void refresh() noexcept;
 
     // True if there are no readers, so that collections need not be inspected.
     [[nodiscard]] bool empty() const noexcept;
 
-    // The reader for `type`, or null. Safe inside a collection: does not create Python objects.
-    // Cached across collections for the same version() and the same version of the type only,
-    // because a type may change, or be freed and its address reused (device/type_verdicts).
+    // The reader for `type`, or null. Safe inside a collection: does not create Python objects. A
+    // caller may reuse the result in later collections only while version() and the version of the
+    // type stay the same. A type may change, or it may be freed and its address reused
+    // (device/type_verdicts).
     [[nodiscard]] OwnerReader* reader_for(PyTypeObject* type) noexcept;
 
     // Registers the Python callable `reader` for `type` and its subclasses, and replaces an earlier
-    // registration. Keeps both alive until the type is unregistered.
+    // registration. Keeps `type` and `reader` alive until the type is unregistered.
     void register_owner(PyTypeObject* type, PyObject* reader) {
         ++version_;
         registered_.add(type, reader);
@@ -42,10 +44,11 @@ class OwnerRegistry {
         return registered_.remove(type);
     }
 
-    // Changes whenever reader_for() may return something else for an unchanged type.
+    // Changes whenever reader_for() may return a different reader for an unchanged type.
     [[nodiscard]] std::uint32_t version() const noexcept { return version_; }
 
-    // Messages about readers with invalid results since the last call, one per registration.
+    // Messages about readers that returned invalid results since the last call, one per
+    // registration.
     [[nodiscard]] std::vector<std::string> take_failures() { return registered_.take_failures(); }
 
   private:

@@ -135,8 +135,8 @@ class Snapshot {
     void add(PyObject* event, AddressHistory& history) const {
         const std::string_view action = text_of(entry(event, keys_.action));
         const bool allocated = action == "alloc";
-        // A free is completed once no stream uses the memory any more. Other actions concern
-        // segments.
+        // torch completes a free once no stream uses the memory any more. All other actions concern
+        // whole segments.
         if (!allocated && action != "free_requested" && action != "free_completed") {
             return;
         }
@@ -186,15 +186,15 @@ void note_failure(HistoryReading& reading) {
                PyErr_ExceptionMatches(PyExc_SystemExit) != 0) {
         reading.interrupted = true;
     } else {
-        // Only the type, because the message may contain anything.
+        // Reports only the type, because the message may contain anything.
         reading.failure =
             PyType_Check(error) != 0 ? reinterpret_cast<PyTypeObject*>(error)->tp_name : "an error";
         PyErr_Clear();
     }
 }
 
-// torch._C._cuda_memoryStats, borrowed. Null if it is not a C function: a program may have replaced
-// it with a Python function.
+// torch._C._cuda_memoryStats, borrowed. Null if a program has replaced the C function with a Python
+// function.
 PyObject* memory_stats_function() noexcept {
     PyObject* const native = imported("torch._C");
     PyObject* const function =

@@ -18,13 +18,13 @@
 namespace cyclewatch::device {
 
 // Bytes that torch has allocated to tensors on cuda:<device>. Returns nullopt if torch is not
-// imported, has no CUDA support or has not used the device yet. Does not leave a Python error or an
-// object. RUNS PYTHON: never; calls one C function of torch, which reads counters and does not call
-// CUDA.
+// imported, has no CUDA support or has not used the device yet. Does not leave a Python error set
+// or a new object alive. RUNS PYTHON: never; calls one C function of torch, which reads counters
+// and does not call CUDA.
 [[nodiscard]] std::optional<std::uint64_t> torch_allocated_bytes(int device) noexcept;
 
 // True if torch records its memory history. False in a forked child, or if torch has not used
-// `device`. Does not leave a Python error. RUNS PYTHON: never; calls at most two C functions of
+// `device`. Does not leave a Python error set. RUNS PYTHON: never; calls at most two C functions of
 // torch.
 [[nodiscard]] bool torch_records_history(int device) noexcept;
 
@@ -35,9 +35,9 @@ struct HistoryReading {
 };
 
 // Looks up `storages` in one snapshot of torch's history. May take seconds: torch creates a dict
-// for each recorded event and imports modules to symbolize the call stacks.
-// REQUIRES: no collection in progress. RUNS PYTHON: torch's. Does not leave a Python error, unless
-// `interrupted` is set. May throw std::bad_alloc.
+// for each recorded event and imports modules to symbolize the call stacks. REQUIRES: no collection
+// in progress. RUNS PYTHON: torch's. Does not leave a Python error set, unless `interrupted` is
+// true. May throw std::bad_alloc.
 [[nodiscard]] HistoryReading read_torch_history(std::span<const CollectedStorage> storages);
 
 }  // namespace cyclewatch::device

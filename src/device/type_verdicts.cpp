@@ -10,7 +10,7 @@ namespace {
 
 constexpr TypeVerdict kNoVerdict{};
 
-// Copying this array is faster than filling one.
+// Copying this array is faster than filling an array in place.
 constexpr auto kNoneRemembered = [] {
     std::array<const TypeVerdict*, 256> verdicts{};
     verdicts.fill(&kNoVerdict);
@@ -32,7 +32,7 @@ void TypeVerdicts::begin(OwnerRegistry& registry) noexcept {
 }
 
 void TypeVerdicts::renew(TypeVerdict& verdict, PyTypeObject* type) noexcept {
-    // A version belongs to one state of one type, and is never used again. 0 is not a version.
+    // A type version identifies one state of one type, and is never reused. 0 is not a version.
     const std::uint32_t version = cyclewatch_type_version(type);
     if (verdict.traversal.type() != type || verdict.version != version || version == 0) {
         classify(verdict, type);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the search for owners treats the instances of each type. Verdicts are kept between
+// Determines how the search for owners treats the instances of each type. Verdicts are kept between
 // collections, because most collections see the same types.
 //
 // REQUIRES (everything here): GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON:
@@ -17,7 +17,7 @@
 
 namespace cyclewatch::device {
 
-// Drops the bits that are 0 for every object, and mixes in those that differ between pages.
+// Drops the bits that are 0 for every object, and mixes in the bits that differ between pages.
 inline std::size_t hash_pointer(const void* pointer) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(pointer) >> 4;
     return address ^ (address >> 9);
@@ -29,7 +29,7 @@ enum class TypeRole : std::uint8_t {
     owner,
 };
 
-// Aligned, so that the address of a verdict is computed by a shift.
+// Aligned to a power of two, so that the address of a verdict is computed by a shift.
 struct alignas(128) TypeVerdict {
     python::TypeTraversal traversal;  // omits the reference to a type that outlives the set
     OwnerReader* reader = nullptr;    // of an owner
@@ -44,7 +44,7 @@ class TypeVerdicts {
     // type may change, or be freed and its address reused, between collections.
     void begin(OwnerRegistry& registry) noexcept;
 
-    // Valid until the next call; a reference to a verdict remains valid.
+    // The next call may overwrite the verdict; the reference to it remains valid.
     const TypeVerdict& of(PyTypeObject* type) noexcept {
         TypeVerdict& verdict = verdicts_[hash_pointer(type) % verdicts_.size()];
         if (verdict.traversal.type() != type || verdict.round != round_) [[unlikely]] {
@@ -53,7 +53,8 @@ class TypeVerdicts {
         return verdict;
     }
 
-    // The verdict on `type` if it was remembered in this collection, otherwise on another type.
+    // The verdict on `type` if it was remembered in this collection; otherwise the verdict on
+    // another type.
     [[nodiscard]] const TypeVerdict& remembered(PyTypeObject* type) noexcept {
         return *remembered_[slot_of(type)];
     }
@@ -81,8 +82,8 @@ class TypeVerdicts {
 };
 
 // True if `object` is a class that refers to itself through its MRO, as all classes do unless their
-// metaclass overrides mro(). If such a class is not in the unreachable set, it does not die with
-// the set, because its MRO, which refers to it, is not in the set.
+// metaclass overrides mro(). Such a class can die with the unreachable set only if it is in the
+// set. Otherwise, its MRO is not in the set either and keeps the class alive.
 [[nodiscard]] inline bool outlives_set(PyObject* object) noexcept {
     if (PyType_Check(object) == 0) {
         return false;

@@ -15,7 +15,7 @@ namespace {
 // A strong reference. It is not an OwnedRef, because collections may run after static destructors.
 PyObject* deferred = nullptr;
 
-// A pending call: runs on the main thread, between two bytecodes.
+// A pending call, which runs on the main thread, between two bytecodes.
 int raise_now(void* /*unused*/) {
     const StateLock lock;
     const OwnedRef exception = steal(std::exchange(deferred, nullptr));
@@ -51,7 +51,7 @@ bool defer_exception() noexcept {
 
 void raise_deferred() noexcept {
     if (deferred != nullptr) {
-        // If the interpreter's queue is full, the next collection tries again.
+        // If the interpreter's queue of pending calls is full, the next collection tries again.
         (void)Py_AddPendingCall(&raise_now, nullptr);
     }
 }

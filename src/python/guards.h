@@ -22,7 +22,7 @@ class ErrorStash {
             PyErr_Restore(type_, value_, traceback_);
         }
     }
-    // Discards the saved exception: one that is pending at scope end stays pending.
+    // Discards the saved exception. An exception that is pending at scope end then stays pending.
     void drop() noexcept {
         Py_CLEAR(type_);
         Py_CLEAR(value_);
@@ -77,7 +77,8 @@ class YoungCountGuard {
     YoungCountGuard(const YoungCountGuard&) = delete;
     YoungCountGuard& operator=(const YoungCountGuard&) = delete;
     ~YoungCountGuard() { cw_set_young_count(count_ > 0 ? count_ : 0); }
-    // Adjusts the count to restore: for objects whose deallocation will decrement it.
+    // Adjusts the count to restore. Needed for objects that outlive the scope, because freeing them
+    // decrements the count.
     void change(int by) noexcept { count_ += by; }
 
   private:

@@ -86,7 +86,7 @@ constexpr std::array<const char*, 14> kSampleNames = {"Sample",
 // The sample objects by name.
 class Samples {
   public:
-    // Throws Interrupted if they cannot be created.
+    // Throws Interrupted if the samples cannot be created.
     Samples() : names_(steal(PyDict_New())) {
         const OwnedRef code = steal(Py_CompileString(kSamples, "<string>", Py_file_input));
         if (!names_ || !code ||
@@ -114,7 +114,7 @@ class Samples {
     }
 
   private:
-    // Looked up once, because a lookup by a C string allocates.
+    // Looks up all samples once, because a lookup by a C string allocates.
     bool find_all() {
         for (std::size_t i = 0; i < kSampleNames.size(); ++i) {
             const OwnedRef name = steal(PyUnicode_FromString(kSampleNames[i]));
@@ -142,8 +142,8 @@ class Samples {
             static_cast<void>(names_.release());
             return;
         }
-        // A class is part of a cycle. It is leaked, because the program's next collection would
-        // count it.
+        // The class is leaked deliberately, because it is part of a reference cycle, which the
+        // program's next collection would count.
         static_cast<void>(borrow(PyDict_GetItemString(names_.get(), "Sample")).release());
         PyDict_Clear(names_.get());
         PyErr_Clear();
@@ -230,7 +230,7 @@ int note_store(const cyclewatch_store* store, void* arg) {
     return 0;
 }
 
-// Names are numbered in order of use: `empty` is 0, `kept` is 1.
+// co_names lists names in order of use, so the index of `empty` is 0 and that of `kept` is 1.
 bool instructions_work(const Samples& samples) {
     PyObject* const keep = samples.get("keep");
     if (!PyFunction_Check(keep)) {
@@ -265,7 +265,7 @@ std::string version_text() {
     return std::string(Py_GetVersion(), std::string_view(Py_GetVersion()).find(' '));
 }
 
-// Objects of another minor version must not be read, even as samples.
+// On another minor version, not even the sample objects may be read.
 bool same_minor_version() {
 #if CYCLEWATCH_LAYOUTS_KNOWN
     return (Py_Version >> 16) == CYCLEWATCH_BUILT_FOR_MINOR;
@@ -300,8 +300,8 @@ LayoutCheck run_checks() {
 
 const LayoutCheck& check_layouts() {
     // Guarded by the GIL. The checks run Python, so another thread may call this function in the
-    // meantime. A static initializer would then deadlock: that thread would wait for it, and this
-    // thread for the GIL. The first result is kept.
+    // meantime. With a static initializer, both threads would then deadlock, because the other
+    // thread would wait for the initializer, and this thread for the GIL. The first result is kept.
     static LayoutCheck check;
     static bool done = false;
     if (!done) {

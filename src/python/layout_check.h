@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verifies on sample objects that the interpreter's object layouts are those for which this module
-// was compiled. Layouts that fail are disabled (compat/object_layout.h): findings then lack the
-// names of the affected references, and nothing else changes.
+// Verifies with sample objects that the interpreter's object layouts are those for which this
+// module was compiled. Layouts that fail the check are disabled (compat/object_layout.h). Findings
+// then lack the names of the affected references, and nothing else changes.
 #pragma once
 
 #include <string>

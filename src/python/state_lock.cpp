@@ -46,7 +46,8 @@ void reset_in_child() {
     }
 }
 
-// Waits detached from the interpreter. Another thread may acquire the lock first.
+// Waits while detached from the interpreter. When this returns, another thread may have acquired
+// the lock already.
 void wait_until_free(State& s) noexcept {
     PyThreadState* const thread = PyEval_SaveThread();
     { const std::lock_guard lock(s.mutex); }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lock that protects this module's state on free-threaded builds. With a GIL, the GIL protects
-// the state and everything here is a no-op.
+// The lock that protects this module's state on free-threaded builds. On other builds, the GIL
+// protects the state, and everything here is a no-op.
 //
-// Every entry point from Python acquires the lock (StateLock), and it is released wherever the GIL
-// would be (StateRelease). "REQUIRES: GIL held" therefore means "REQUIRES: state lock held" on
-// these builds, with the same guarantees.
+// Every entry point from Python acquires the lock (StateLock). It is released wherever the GIL
+// would be released (StateRelease). On these builds, "REQUIRES: GIL held" therefore means
+// "REQUIRES: state lock held", with the same guarantees.
 //
-// A thread that waits for the lock is detached from the interpreter, and a thread attaches before
-// it acquires the lock, so the lock cannot deadlock with a stop-the-world pause.
+// A thread is detached from the interpreter while it waits for the lock, and attaches before it
+// acquires the lock. The lock therefore cannot deadlock with a stop-the-world pause.
 #pragma once
 
 #include "compat/features.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs work while no other thread changes Python objects. The GIL guarantees that; free-threaded
-// builds stop the other threads.
+// Runs work while no other thread changes Python objects. With a GIL, holding it is enough; on
+// free-threaded builds, the other threads are stopped.
 #pragma once
 
 #include <exception>
@@ -50,8 +50,8 @@ void with_world_stopped(Work&& work) {
     callback.rethrow();
 }
 
-// Runs `work` in the same way, while `found` contains every tracked object that is not frozen. For
-// free-threaded builds (cw_list_heap()).
+// Like with_world_stopped(), but first fills `found` with every tracked object that is not frozen.
+// For free-threaded builds (cw_list_heap()).
 template <typename Work>
 cw_walk_result with_heap_listed(cw_object_list& found, Work&& work) {
     CallbackFor callback(work);

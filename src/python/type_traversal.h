@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Visits the references that objects of a type own, like tp_traverse, with two differences. Plain
 // instances and some builtin types are visited without calling tp_traverse, which is faster.
-// References without a reference count are omitted (cyclewatch_counted_traverse()).
+// References that the reference counts do not include are omitted (cyclewatch_counted_traverse()).
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never. ALLOCATES: no.
 #pragma once
@@ -33,15 +33,16 @@ class TypeTraversal {
 
     // True if instances may have a GC header.
     [[nodiscard]] bool may_have_gc_header() const noexcept { return may_have_gc_header_; }
-    // True if all instances have one.
+    // True if all instances have a GC header.
     [[nodiscard]] bool has_gc_header() const noexcept { return has_gc_header_; }
-    // True if `object`, an instance of the type, has one. Types with tp_is_gc decide per object.
+    // True if `object`, an instance of the type, has a GC header. Types with tp_is_gc decide per
+    // object.
     [[nodiscard]] bool has_gc_header(PyObject* object) const noexcept {
         return has_gc_header_ || (may_have_gc_header_ && PyObject_IS_GC(object) != 0);
     }
 
     // Calls kVisit(target, context) for each reference owned by `object`, an instance of the type.
-    // The target may be null. kVisit may overwrite this TypeTraversal. If it returns a nonzero
+    // The target may be null. kVisit may overwrite this TypeTraversal. If kVisit returns a nonzero
     // value, the remaining references may or may not be visited.
     template <visitproc kVisit>
     void visit(PyObject* object, void* context) const {
@@ -59,8 +60,9 @@ class TypeTraversal {
         return shape_ == Shape::values || shape_ == Shape::slots;
     }
 
-    // Like visit(), without calling a function of the type, and without the reference of a plain
-    // instance to its type. Returns false, and visits nothing, if traverse() must be called.
+    // Like visit(), but does not call a function of the type, and omits the reference of a plain
+    // instance to its type. Returns false, and visits nothing, if traverse() must be called
+    // instead.
     template <typename Each>
     [[gnu::always_inline]] bool visit_directly(PyObject* object, Each&& each) const {
         switch (shape_) {
@@ -97,7 +99,8 @@ class TypeTraversal {
         __builtin_unreachable();
     }
 
-    // Makes visit_directly() return false for plain instances, whose type traverse() visits.
+    // Makes visit_directly() return false for plain instances, so that the caller uses traverse(),
+    // which visits the reference to the type.
     void include_type() noexcept {
         if (is_plain()) {
             shape_ = Shape::other;
@@ -219,7 +222,7 @@ class TypeTraversal {
         return *reinterpret_cast<Word*>(static_cast<char*>(base) + offset);
     }
 
-    // CYCLEWATCH_NO_WORD follows the last one of `offsets`.
+    // `offsets` ends with CYCLEWATCH_NO_WORD.
     template <typename Each>
     [[gnu::always_inline]] static void visit_words(void* base,
                                                    const std::uint16_t* offsets,
@@ -249,8 +252,9 @@ class TypeTraversal {
     bool has_gc_header_ = false;
 };
 
-// A cache, because consecutive objects have few types. Two types may have the same hash, so a new
-// one moves the one in its entry to the neighbouring entry. Valid as long as no type is freed.
+// Caches the TypeTraversal of each type, because consecutive objects have few types. Two types may
+// have the same hash, so the previous content of an entry moves to the neighbouring entry when a
+// new type is stored. Valid as long as no type is freed.
 class TypeTraversals {
   public:
     const TypeTraversal& of(PyTypeObject* type) noexcept {

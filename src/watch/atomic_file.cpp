@@ -38,7 +38,7 @@ std::error_code write_all(int file, std::string_view bytes) {
     return {};
 }
 
-// An unpredictable name in the folder of `path`, of fixed length.
+// Sets `name` to an unpredictable name of fixed length in the folder of `path`.
 std::error_code temporary_name(const std::string& path, std::string& name) {
     std::uint64_t number = 0;
     if (::getrandom(&number, sizeof number, 0) != sizeof number) {
@@ -51,7 +51,7 @@ std::error_code temporary_name(const std::string& path, std::string& name) {
     return {};
 }
 
-// Writes a new file and returns its name. Removes it on failure.
+// Writes a new file and stores its name in `name`. Removes the file on failure.
 std::error_code write_temporary(const std::string& path,
                                 std::string_view bytes,
                                 Readers readers,
@@ -59,7 +59,7 @@ std::error_code write_temporary(const std::string& path,
     if (const std::error_code error = temporary_name(path, name)) {
         return error;
     }
-    // O_EXCL: fails if the name exists, even as a link.
+    // With O_EXCL, open() fails if the name exists, even as a link.
     const mode_t mode = readers == Readers::owner ? 0600 : 0666;
     const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (file < 0) {
@@ -109,7 +109,7 @@ std::error_code write_into(const std::string& path, std::string_view bytes) {
     }
     struct stat status {};
     std::error_code error;
-    // It may have been replaced with a regular file, which must not be changed.
+    // The special file may have been replaced with a regular file, which must not be changed.
     if (::fstat(file, &status) != 0 || S_ISREG(status.st_mode)) {
         error = std::make_error_code(std::errc::file_exists);
     } else {

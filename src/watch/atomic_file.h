@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes files atomically: readers see the old or the new contents. No Python; thread-safe.
+// Writes files atomically, so that readers see either the old or the new contents. No Python;
+// thread-safe.
 #pragma once
 
 #include <string>
@@ -8,16 +9,17 @@
 
 namespace cyclewatch::watch {
 
-// What to do if the path exists.
+// The action to take if the path exists.
 enum class Existing {
     keep,     // fail with std::errc::file_exists
     replace,  // replace it atomically; a link, a pipe or a device is replaced, not followed
-    // Like `replace`, but follows links, and writes into a terminal, a pipe or a device. Only for
-    // paths named by the user: at any other path, another user could have created the file.
+    // Like `replace`, but follows links, and writes into a terminal, a pipe or a device. Use this
+    // only for paths that the user specified, because another user could have created the file at
+    // any other path.
     replace_or_write_into
 };
 
-// The mode of a new file.
+// Who may read a new file.
 enum class Readers {
     owner,  // 0600: the user did not ask for this file
     umask   // 0666, restricted by the umask

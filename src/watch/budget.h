@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses how much of a collection to search and analyze, given the time spent so far.
+// Chooses how much of a collection to search and analyze, given the time that the watch has spent
+// so far.
 #pragma once
 
 #include <algorithm>
@@ -14,28 +15,28 @@ enum class Depth : std::uint8_t {
     none,         // over budget: owners are not searched for
 };
 
-// Over budget, collections are sampled: a collection is searched only if the budget for the time
-// since the last search covers the expected cost. Earlier overspending does not count, so a single
-// long analysis does not prevent searches for a long time.
+// When a watch exceeds its budget, collections are sampled, that is, a collection is searched only
+// if the budget for the time since the last search covers the expected cost. Spending before the
+// last search is ignored, so a single long analysis does not prevent searches for a long time.
 class Budget {
   public:
-    // Seconds that are always allowed.
+    // Seconds that may always be spent.
     static constexpr double kGraceSeconds = 0.25;
 
-    // `share` of wall time: 0.01 is one per cent.
+    // `share` is the allowed share of wall time; 0.01 is one per cent.
     explicit Budget(double share) : share_(share) {}
 
     // `spent` and `elapsed` are seconds since the watch began.
     [[nodiscard]] bool allows(double spent, double elapsed) const noexcept {
         return share_ >= 1 || spent <= kGraceSeconds + share_ * elapsed;
     }
-    // False if a collection like the last one cannot be searched. Then its objects need not be
-    // listed, which also takes time.
+    // False if the budget does not allow searching a collection like the last one. The caller then
+    // need not list its objects, which also takes time.
     [[nodiscard]] bool may_search(double spent, double elapsed) const noexcept {
         return fits(spent, elapsed, last_objects_) ||
                saved(spent, elapsed) >= seconds_for(last_objects_);
     }
-    // For a collection that found `objects` unreachable objects.
+    // The depth for a collection that found `objects` unreachable objects.
     [[nodiscard]] Depth depth(double spent, double elapsed, std::uint64_t objects) noexcept {
         last_objects_ = objects;
         if (fits(spent, elapsed, objects)) {
@@ -43,7 +44,8 @@ class Budget {
         }
         return saved(spent, elapsed) >= seconds_for(objects) ? Depth::lean : Depth::none;
     }
-    // After a collection that was searched and took `seconds`; `spent` includes them.
+    // Call this after a collection that was searched. `seconds` is the time that the search took,
+    // which `spent` includes.
     void searched(double spent, double elapsed, std::uint64_t objects, double seconds) noexcept {
         const bool within = allows(spent_then_, elapsed_then_);
         elapsed_then_ = elapsed;
@@ -59,13 +61,13 @@ class Budget {
   private:
     static constexpr std::uint64_t kManyObjects = 1'000;
 
-    // True if the search is not expected to exceed the budget. The first searches, and those of
-    // small collections, have no estimate: the time of a first analysis cannot be predicted.
+    // True if the search is not expected to exceed the budget. No time is estimated for the first
+    // searches and for small collections, because the time of a first analysis cannot be predicted.
     [[nodiscard]] bool fits(double spent, double elapsed, std::uint64_t objects) const noexcept {
         const bool is_known = spent > kGraceSeconds / 2 && objects >= kManyObjects;
         return allows(spent + (is_known ? seconds_for(objects) : 0), elapsed);
     }
-    // The time that the budget allows since the last search.
+    // The seconds that the budget has allowed since the last search, minus those spent.
     [[nodiscard]] double saved(double spent, double elapsed) const noexcept {
         return share_ * (elapsed - elapsed_then_) - (spent - spent_then_);
     }

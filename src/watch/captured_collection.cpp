@@ -67,7 +67,7 @@ void OwnerReadings::read(const std::vector<device::DetectedOwner>& owners) {
     }
 }
 
-// An unshared object is counted once for all owners that list it.
+// Counts each unshared object once, even if several owners list it.
 void OwnerReadings::count_unshared() {
     std::unordered_set<const PyObject*> dead(objects_.begin(), objects_.end());
     for (PendingOwner& owner : collection_.owners) {
@@ -155,7 +155,8 @@ const std::string& OwnerReadings::type_name_of(PyObject* owner) {
     return type_name_;
 }
 
-// Views of one block of memory share one storage. An identity is unique only within a device.
+// Views of one block of memory share one storage. The identity of a storage is unique only within a
+// device.
 std::size_t OwnerReadings::storage_index(const device::OwnerReading& reading) {
     std::vector<model::Storage>& storages = collection_.observation.storages;
     const std::uint64_t hash = (reading.storage * 0x9e3779b97f4a7c15ULL) >> 32;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The owners, storages and references of one collection: read before the sweep, completed after it.
+// The owners, storages and references of one collection. They are read before the collector frees
+// the objects, and completed afterwards.
 //
 // REQUIRES (everything here): GIL held. May throw std::bad_alloc.
 #pragma once
@@ -22,13 +23,13 @@
 
 namespace cyclewatch::watch {
 
-// Whether the memory of a device ("cuda:0") is watched.
+// Returns true if the memory of a device ("cuda:0") is watched.
 using DeviceFilter = std::function<bool(std::string_view device)>;
 
-// Whether a scan has already reported the storage of a reading.
+// Returns true if a scan has already reported the storage of a reading.
 using KnownStorages = std::function<bool(const device::OwnerReading& reading)>;
 
-// An owner that was unreachable before the sweep.
+// An owner that the collection found unreachable. The last fields say whether it was freed.
 struct PendingOwner {
     std::string type;
     device::OwnerReading reading;
@@ -41,7 +42,7 @@ struct PendingOwner {
     bool storage_freed = true;
 };
 
-// What determines the findings of a collection (watch/known_findings.h).
+// The properties of a collection that determine its findings (watch/known_findings.h).
 struct GarbageShape {
     base::WideHash key;
     std::uint64_t copies = 0;            // equal clusters with that key; 0: the shape is unknown
@@ -64,7 +65,7 @@ struct CapturedCollection {
     // The graph, storages and omissions are common to all watches; select_owners() sets the rest.
     model::Observation observation;
 
-    // For a scan: the findings that report each storage.
+    // For a scan: for each storage, the signatures of the findings that report the storage.
     std::vector<std::vector<std::string>> signatures;
 
     void take(capture::CapturedGraph captured);
@@ -73,25 +74,26 @@ struct CapturedCollection {
 // Reads the owners of one collection into a CapturedCollection.
 class OwnerReadings {
   public:
-    // Only owners on devices that `watched` accepts are added. For a scan, `known` is not null:
-    // owners of storages that it accepts are left out, and references are counted.
+    // Only owners on devices that `watched` accepts are added. For a scan, `known` is not null.
+    // Owners of storages that `known` accepts are then left out, and references are counted.
     OwnerReadings(CapturedCollection& collection,
                   const DeviceFilter& watched,
                   const KnownStorages* known);
 
-    // Reads all owners except those whose reader is user code. Keeps the latter alive until
-    // read_with_user_code(). RUNS PYTHON: never.
+    // Reads all owners except those whose reader is user code. The remaining owners are kept alive
+    // until read_with_user_code(). RUNS PYTHON: never.
     void read(const std::vector<device::DetectedOwner>& owners);
-    // RUNS PYTHON: user code, so other borrowed references must not be used afterwards.
+    // Reads the remaining owners. RUNS PYTHON: user code, so borrowed references must not be used
+    // afterwards.
     void read_with_user_code();
 
-    // The objects that own watched memory, then those with a user-registered reader.
+    // The objects that own watched memory, followed by the objects with a user-registered reader.
     [[nodiscard]] std::span<PyObject* const> objects() const noexcept { return objects_; }
-    // True if read_with_user_code() will read further owners.
+    // True if read_with_user_code() has owners to read.
     [[nodiscard]] bool needs_user_code() const noexcept { return !user_owners_.empty(); }
 
   private:
-    // A strong reference, because user code may drop the last other reference.
+    // Holds a strong reference, because user code may drop the last other reference.
     struct UserOwner {
         python::OwnedRef object;
         device::OwnerReader* reader = nullptr;
@@ -100,7 +102,7 @@ class OwnerReadings {
     bool add(PyObject* object, device::OwnerReader& reader, std::size_t position);
     bool is_watched(const std::string& device);
     void add_parts(std::size_t parent, std::size_t position);
-    // Sets the fields that depend on the reading.
+    // Sets the fields that depend on owner.reading.
     void complete(PendingOwner& owner, std::size_t position);
     const std::string& type_name_of(PyObject* owner);
     void count_unshared();
@@ -114,7 +116,7 @@ class OwnerReadings {
     std::string watched_device_;          // the last one that watched_ accepted
     PyTypeObject* named_type_ = nullptr;  // the last one, whose name is type_name_
     std::string type_name_;
-    // A hash table of the storages by identity, sized for one storage per owner.
+    // A hash table of the storages by identity. Its initial size assumes one storage per owner.
     static constexpr std::uint32_t kNone = UINT32_MAX;
     struct Link {
         std::uint64_t identity = 0;
@@ -124,20 +126,21 @@ class OwnerReadings {
     std::vector<Link> links_;                    // by storage
 };
 
-// After the sweep: determines which owners and storages were freed, and sets `objects_left`.
+// Call this after the collector has freed the objects. Determines which owners and storages were
+// freed, and sets `objects_left`.
 void check_freed(CapturedCollection& collection) noexcept;
 
-// After a scan, instead of check_freed(): marks the storages that other references keep alive, and
-// their owners, as not freed.
+// Call this after a scan, instead of check_freed(). Storages that other references keep alive, and
+// their owners, are marked as not freed.
 void check_references(CapturedCollection& collection);
 
-// For each storage of a scan, the signatures of the findings that own it. Findings list a limited
-// number of owners. If no finding lists a storage, any of them may own it.
+// For each storage of a scan, the signatures of the findings that own it. Findings list only a
+// limited number of owners, so if no finding lists a storage, any of the findings may own it.
 [[nodiscard]] std::vector<std::vector<std::string>> signatures_by_storage(
     const CapturedCollection& collection, const std::vector<model::Finding>& findings);
 
 // Restricts the observation to the owners that were freed on the devices of `watch`. The result is
-// valid until the next call. `record` has the values that are common to all watches.
+// valid until the next call. `record` contains the values that are common to all watches.
 const model::Observation& select_owners(CapturedCollection& collection,
                                         const DeviceFilter& watched,
                                         const Watch& watch,

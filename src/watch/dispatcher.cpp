@@ -29,8 +29,8 @@ constexpr double kFlushSeconds = 10;
 // Number of forks between the process that loaded this module and this process.
 std::atomic<unsigned> forks{0};
 
-// Uses a class that exists in every interpreter, because creating one would leave garbage for the
-// program's next collection.
+// Learns the layout of plain instances from a class that exists in every interpreter. Creating a
+// class instead would leave garbage for the program's next collection.
 void learn_plain_instances() {
     PyObject* const module = PyDict_GetItemString(PyImport_GetModuleDict(), "_frozen_importlib");
     PyObject* const sample = module != nullptr && PyModule_Check(module)
@@ -45,7 +45,7 @@ void learn_plain_instances() {
 
 Dispatcher& Dispatcher::instance() {
     static Dispatcher& dispatcher = *[] {
-        // The handler only counts; handle_fork() does the rest once the GIL is held.
+        // This handler only counts forks. handle_fork() does everything else once the GIL is held.
         pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1); });
         return new Dispatcher;  // never destroyed: the hook may outlive statics
     }();
@@ -59,7 +59,7 @@ base::Result<std::shared_ptr<Watch>> Dispatcher::start(Settings settings) {
     }
     std::string warning;
     if (watches_.empty()) {
-        // Before the hook is installed: the check creates objects.
+        // The check creates objects, so it runs before the hook is installed.
         const python::LayoutCheck& layouts = python::check_layouts();
         learn_plain_instances();
         (void)advice::Catalog::built_in();  // parsed here, not during a collection
@@ -139,7 +139,7 @@ void Dispatcher::take_census(const std::shared_ptr<Watch>& watch) {
         settings.devices = watch->settings().devices;
         watch->add_census(live_owners(settings), began);
     } catch (const std::bad_alloc&) {
-        watch->skip("a census was due, out of memory");
+        watch->skip("census: out of memory");
     }
 }
 
@@ -208,8 +208,8 @@ void Dispatcher::stop(const std::shared_ptr<Watch>& watch) {
 void Dispatcher::end() {
     handle_fork();
     ending_thread_ = std::this_thread::get_id();
-    // Oldest first, and only the watches that exist now, because a notification may start another
-    // one.
+    // Stops the oldest watch first, and only as many watches as exist now, because a notification
+    // may start another watch.
     for (std::size_t left = watches_.size(); left > 0 && !watches_.empty(); --left) {
         stop(std::shared_ptr<Watch>(watches_.front()));
     }
@@ -228,7 +228,7 @@ void Dispatcher::refresh(const std::shared_ptr<Watch>& watch) {
     if (is_active(watch) && !collector::in_place()) {
         collector::put_back();
         for (const auto& active : watches_) {
-            active->skip("times the hook was removed from gc.callbacks");
+            active->skip("the hook was removed from gc.callbacks");
             active->log(kWarning,
                         "The program removed cyclewatch from gc.callbacks. Collections were not "
                         "observed until it was added again.");

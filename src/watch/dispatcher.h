@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manages all watches: starts and stops them, installs the hook that they share, handles forks, and
-// passes each collection to the pipeline.
+// Manages all watches. The dispatcher starts and stops them, installs the hook that they share,
+// handles forks, and passes each collection to the pipeline.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
@@ -28,29 +28,31 @@ class Dispatcher final : public collector::CollectionListener {
   public:
     static Dispatcher& instance();
 
-    // Installs the hook with the first watch. The error is a sentence for the user.
+    // Starts a watch, and installs the hook if no other watch is active. The error message is a
+    // sentence for the user.
     base::Result<std::shared_ptr<Watch>> start(Settings settings);
-    // Removes the hook with the last watch; delivers queued notifications; waits for the report
-    // file. Idempotent. May leave a Python exception pending.
+    // Stops `watch`, delivers queued notifications, and waits for the report file of `watch`.
+    // Removes the hook if no other watch is active. Idempotent. May leave a Python exception
+    // pending.
     void stop(const std::shared_ptr<Watch>& watch);
-    // At exit: stops all watches. A watch that another thread starts afterwards is inactive,
-    // because nothing would wait for its report.
+    // Stops all watches. Call this at interpreter exit. If another thread starts a watch
+    // afterwards, that watch is inactive, because nothing would wait for its report.
     void end();
     [[nodiscard]] bool is_active(const std::shared_ptr<Watch>& watch) const;
 
-    // Sets the step, and takes a census and scans the heap if they are due. RUNS PYTHON: readers
-    // passed to register_owner(). A scan that fails is counted as omitted.
+    // Sets the step. Takes a census and scans the heap if either is due. A failed scan is counted
+    // as skipped. RUNS PYTHON: readers passed to register_owner().
     void step(const std::shared_ptr<Watch>& watch, std::int64_t number);
-    // Scans if automatic collection is off or objects are frozen, without setting a step.
-    // `everything`: scans the whole heap, regardless of the budget.
+    // Scans if automatic collection is off or objects are frozen, without setting a step. If
+    // `everything` is true, scans the whole heap, regardless of the budget.
     void scan_if_not_collected(const std::shared_ptr<Watch>& watch, bool everything);
 
-    // Compares the reachable owners with those of earlier calls, within the budget. Out of memory:
-    // does nothing. RUNS PYTHON: readers passed to register_owner().
+    // Compares the reachable owners with those of earlier calls, within the budget. Does nothing if
+    // memory runs out. RUNS PYTHON: readers passed to register_owner().
     void take_census(const std::shared_ptr<Watch>& watch);
 
-    // Finds the unreachable owners now, without a collection (Pipeline::scan()), also if no watch
-    // is active. Only `settings.devices` is used. Throws what Pipeline::scan() throws.
+    // Finds the owners that are unreachable now, without a collection (Pipeline::scan()). A watch
+    // need not be active. Only `settings.devices` is used. Throws what Pipeline::scan() throws.
     model::Report scan(Settings settings, collector::HeapScope scope);
     std::map<std::string, std::uint64_t> dead_bytes(Settings settings,
                                                     collector::HeapScope scope,
@@ -62,17 +64,17 @@ class Dispatcher final : public collector::CollectionListener {
                                   std::size_t paths,
                                   retention::CallerVariables caller);
 
-    // watch::live_owners(), with its exceptions.
+    // Calls watch::live_owners() and throws what it throws.
     std::vector<model::LiveOwner> live_owners(const CensusSettings& settings);
     ReportedStorages live_storages(const device::DeviceSelection& devices);
 
-    // Call before reading a watch: handles a fork, restores a removed hook and delivers queued
+    // Call this before reading a watch. Handles a fork, restores a removed hook and delivers queued
     // notifications. May leave a Python exception pending.
     void refresh(const std::shared_ptr<Watch>& watch);
 
     device::OwnerRegistry& registry() { return pipeline_.registry(); }
     advice::Rules& rules() { return pipeline_.rules(); }
-    // Call after the rules have changed: updates the findings of the active watches.
+    // Updates the findings of the active watches. Call this after the rules have changed.
     void reclassify();
 
     void on_start(int generation) noexcept override;
@@ -84,15 +86,15 @@ class Dispatcher final : public collector::CollectionListener {
     Dispatcher() = default;
     void handle_fork();
     void prepare_heap_walk();
-    // A watch for one scan.
+    // Creates a watch for one scan.
     std::shared_ptr<Watch> prepare_scan(Settings settings);
     void scan_now(const std::shared_ptr<Watch>& watch,
                   std::optional<collector::HeapScope> scope,
                   Clock::time_point began);
     [[nodiscard]] bool is_ending() const;
-    // Whether the current collection began before the fork that created this process. The parent
-    // reports it. In this process, the report writer's locks may be held by threads that do not
-    // exist.
+    // True if the current collection began before the fork that created this process. The parent
+    // process reports that collection. In this process, the report writer's locks may be held by
+    // threads that no longer exist.
     [[nodiscard]] bool is_inherited() noexcept;
 
     Watches watches_;

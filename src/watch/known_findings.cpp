@@ -14,7 +14,7 @@ using base::WideHash;
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 
-// True if add_owners() hashes the same texts for both.
+// True if add_owners() would hash the same texts for both owners.
 bool have_equal_texts(const PendingOwner& a, const PendingOwner& b) {
     return a.reading.device == b.reading.device && a.reading.shape == b.reading.shape &&
            a.reading.dtype == b.reading.dtype && a.is_part == b.is_part &&
@@ -22,7 +22,7 @@ bool have_equal_texts(const PendingOwner& a, const PendingOwner& b) {
 }
 
 // Adds the owners of each cluster to the hash of the cluster. Returns false if clusters share a
-// storage: their findings then depend on each other.
+// storage, because their findings then depend on each other.
 bool add_owners(const capture::GraphIdentity& identity,
                 const CapturedCollection& collection,
                 std::vector<WideHash>& clusters) {
@@ -59,7 +59,8 @@ bool add_owners(const capture::GraphIdentity& identity,
     return true;
 }
 
-// Divides the numbers of a finding of `copies` equal clusters. Empty if they are not divisible.
+// Divides the counts and bytes of a finding that stands for `copies` equal clusters. Returns
+// nullopt if a number is not divisible.
 std::optional<model::Finding> of_one_copy(model::Finding finding, std::uint64_t copies) {
     bool divisible = true;
     const auto divide = [&](std::uint64_t& number) {

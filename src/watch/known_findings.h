@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The findings of earlier collections, by the shape of their garbage. A collection whose garbage
-// has the same shape has the same findings, which are then counted without naming and analyzing the
-// objects again.
+// The findings of earlier collections, by the shape of their garbage. A later collection whose
+// garbage has the same shape has the same findings. These findings are counted again, without
+// naming and analyzing the objects.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never. May throw std::bad_alloc.
 #pragma once
@@ -19,14 +19,14 @@
 
 namespace cyclewatch::watch {
 
-// The shape of the garbage that leads to owners, with everything that findings depend on: the
-// objects and their labelled references, and of each owner the type, storage, size, shape and data
-// type. If all clusters are equal, it is the shape of one of them.
+// The shape of the garbage that leads to owners. The shape covers everything that findings depend
+// on: the objects, their labelled references, and the type, storage, size, shape and data type of
+// each owner. If all clusters are equal, it is the shape of one of them.
 [[nodiscard]] GarbageShape shape_of(const capture::GraphIdentity& identity,
                                     const CapturedCollection& collection);
 
-// `whole`: the number of copies of the shape whose owners and storages were all freed. `in_part`:
-// of those that were freed only in part. Call after check_freed().
+// `whole` is the number of copies of the shape whose owners and storages were all freed. `in_part`
+// is the number of copies that were freed only in part. Call after check_freed().
 struct FreedCopies {
     std::uint64_t whole = 0;
     std::uint64_t in_part = 0;
@@ -37,21 +37,22 @@ class KnownFindings {
   public:
     static constexpr std::size_t kMaxShapes = 256;  // then all are forgotten
 
-    // Forgets everything if `version` differs from that of the last call: patterns and statuses
-    // depend on the rules.
+    // Forgets everything if `version` differs from that of the last call, because patterns and
+    // statuses depend on the rules.
     void use_rules(std::uint64_t version) noexcept;
     void clear() noexcept { by_shape_.clear(); }
 
-    // `in_any_number`: also if there were fewer copies in each earlier collection, whose findings
-    // may then have been below Settings::min_bytes.
+    // True if the findings of this shape are known. If every earlier collection had fewer copies,
+    // its findings may have been below Settings::min_bytes, so the result is true only if
+    // `in_any_number` is true.
     [[nodiscard]] bool contains(const GarbageShape& shape, bool in_any_number) const;
     // The findings of `copies` of this shape. REQUIRES: contains(shape, true).
     [[nodiscard]] std::vector<model::Finding> findings(const GarbageShape& shape,
                                                        std::uint64_t copies) const;
-    // Remembers the findings of a collection, with patterns and statuses, unless they are not
-    // proportional to the number of clusters.
+    // Stores the findings of a collection, with patterns and statuses. Does nothing if their
+    // numbers are not proportional to the number of clusters.
     void add(const GarbageShape& shape, const std::vector<model::Finding>& findings);
-    // Does not remember the shape, because some objects of a copy survived.
+    // Marks the shape as not reusable, because some objects of a copy survived.
     void reject(const GarbageShape& shape);
 
   private:

@@ -18,7 +18,7 @@
 namespace cyclewatch::watch {
 namespace {
 
-// Never freed: a pending call may run after its timer has ended.
+// This is never freed, because a pending call may run after its timer has ended.
 struct Call {
     PyObject* function = nullptr;
     std::atomic<bool> pending{false};
@@ -36,7 +36,7 @@ class Timer {
     Timer(std::chrono::duration<double> period, Call& call)
         : period_(period), call_(call), thread_([this] { run(); }) {}
 
-    // REQUIRES: GIL not held, because the timer thread may be waiting for it.
+    // REQUIRES: the GIL is not held, because the timer thread may be waiting for the GIL.
     void stop() {
         {
             const std::lock_guard lock(mutex_);
@@ -53,8 +53,8 @@ class Timer {
             if (call_.pending.exchange(true)) {
                 continue;
             }
-            // Acquires the GIL: on CPython 3.11, a busy main thread checks for pending calls of
-            // other threads only after it has reacquired the GIL.
+            // Acquires the GIL, because on CPython 3.11, a busy main thread checks for other
+            // threads' pending calls only after it has had to reacquire the GIL.
             const PyGILState_STATE state = PyGILState_Ensure();
             if (Py_AddPendingCall(&run_call, &call_) != 0) {
                 call_.pending = false;  // the table of pending calls is full
@@ -71,7 +71,7 @@ class Timer {
     std::thread thread_;  // last: uses the other members
 };
 
-// The timers of the process `process`. Never destroyed: a forked child has no threads to join.
+// The timers of the process `process`.
 struct Running {
     std::vector<Timer*> timers;
     pid_t process = 0;
@@ -97,7 +97,8 @@ void call_every(std::chrono::duration<double> period, PyObject* function) {
 
 void stop_calls() {
     const Running before = std::exchange(running(), {});
-    // A forked child leaks the timers: their threads do not exist, and their locks may be held.
+    // A forked child leaks the timers, because their threads do not exist in the child and their
+    // locks may be held.
     if (before.process == ::getpid()) {
         const python::GilRelease release;
         for (Timer* const timer : before.timers) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls Python functions on the main thread periodically, for programs that disabled automatic
+// Calls Python functions on the main thread periodically. Used for programs that disabled automatic
 // collection.
 //
 // REQUIRES (everything here): GIL held.
@@ -12,8 +12,8 @@
 namespace cyclewatch::watch {
 
 // Calls `function` on the main thread once per `period`, as a pending call. Periods in which that
-// thread does not run Python code are skipped. `function` is never released. There are no timers in
-// a forked child.
+// thread does not run Python code are skipped. `function` is never released. The timers do not run
+// in a forked child.
 void call_every(std::chrono::duration<double> period, PyObject* function);
 
 // Stops all timers. Idempotent.

@@ -34,8 +34,9 @@ bool belongs_to_logging(PyCodeObject* code) noexcept {
 }
 
 // True if one of the innermost frames of the calling thread belongs to logging/__init__.py, which
-// calls every handler. If a handler holds a non-reentrant lock (its own, or that of
-// logging.handlers.QueueHandler's queue), logging a report would call it again and deadlock.
+// calls every handler. That handler may hold a non-reentrant lock, such as that of
+// logging.handlers.QueueHandler's queue. Logging a report would then call the handler again and
+// deadlock.
 bool is_in_logging() noexcept {
     const python::ErrorStash stash;
     python::OwnedRef frame = python::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
@@ -58,7 +59,8 @@ struct Queue {
     bool delivering = false;
 };
 
-// Never destroyed, because delivery may outlive statics. Constructed without allocating.
+// The queue is never destroyed, because notifications may be delivered after static destructors
+// have run. Constructing it does not allocate memory.
 Queue& queue() noexcept {
     alignas(Queue) static std::array<std::byte, sizeof(Queue)> memory;
     static Queue& instance = *new (memory.data()) Queue;
@@ -81,7 +83,8 @@ int on_pending_call(void* /*unused*/) {
 }
 
 void schedule(Queue& q) noexcept {
-    // Fails if the table of pending calls is full; the next post() tries again.
+    // This fails if the interpreter's table of pending calls is full; the next post() then tries
+    // again.
     q.scheduled = q.scheduled || Py_AddPendingCall(on_pending_call, nullptr) == 0;
 }
 

@@ -13,16 +13,16 @@ namespace cyclewatch::watch {
 // drops the notification if the queue is full.
 bool post(std::function<void()> notification);
 
-// Call after each collection: schedules the delivery again if the queue is not empty.
+// Call this after each collection. Schedules the delivery again if the queue is not empty.
 void reschedule_delivery() noexcept;
 
 // Delivers the queued notifications on this thread, but not notifications that are queued during
 // the delivery. No-op during a delivery. RUNS PYTHON: yes. Returns false if a notification left an
-// exception pending, such as KeyboardInterrupt; the rest stays queued, and the caller must
-// propagate the exception.
+// exception pending, such as KeyboardInterrupt. The remaining notifications then stay queued, and
+// the caller must propagate the exception.
 [[nodiscard]] bool deliver_notifications() noexcept;
 
-// After fork(): empties the queue.
+// Call this after fork(): it empties the queue.
 void drop_notifications() noexcept;
 
 }  // namespace cyclewatch::watch

@@ -19,25 +19,25 @@ struct Observer {
     python::OwnedRef function;     // created when it is first attached
     bool is_busy = false;
     pid_t process = 0;  // in which `is_busy` was set
-    // Keys of the lookups of each step.
+    // Keys for the lookups that each attempt to attach makes.
     python::OwnedRef torch = python::steal(PyUnicode_InternFromString("torch"));
     python::OwnedRef cuda = python::steal(PyUnicode_InternFromString("cuda"));
     python::OwnedRef initialized = python::steal(PyUnicode_InternFromString("_initialized"));
 };
 
 Observer& observer() {
-    // Never destroyed: torch may call it until the process ends.
+    // The observer is never destroyed, because torch may call it until the process ends.
     static Observer& the_observer = *new Observer;
     return the_observer;
 }
 
-// A failure that is examined may cause another one. In a forked child, the thread that was busy
-// does not exist.
+// True if the handler is already running, because examining one failed allocation may cause
+// another. In a forked child, the thread that set is_busy does not exist, so the flag is ignored.
 bool is_busy(const Observer& o) noexcept {
     return o.is_busy && o.process == ::getpid();
 }
 
-// The exception would replace the out-of-memory error.
+// Drops the handler's exception, which would otherwise replace the out-of-memory error.
 void drop_exception() noexcept {
     if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0) {
         PyErr_SetInterrupt();
@@ -45,11 +45,12 @@ void drop_exception() noexcept {
     PyErr_Clear();
 }
 
-// Bounds the time of the handler, which scans the heap up to three times.
+// This limits the time that the handler takes, because the handler scans the heap up to three
+// times.
 constexpr std::size_t kMostObjects = 2'000'000;
 
 // Called with (device, requested, limit, free). Never raises, regardless of the arguments. Does not
-// call a device or allocate device memory.
+// call the CUDA driver or allocate device memory.
 PyObject* on_out_of_memory(PyObject* /*self*/, PyObject* const* args, Py_ssize_t count) {
     Observer& o = observer();
     if (count >= 3 && o.handler && !is_busy(o) && cw_tracks_more_than(kMostObjects) == 0) {
@@ -73,7 +74,7 @@ PyMethodDef definition{
     METH_FASTCALL,
     "cyclewatch's observer of failed device allocations."};
 
-// An entry of a module's dict, borrowed; null without an error if there is none.
+// An entry of a module's dict, borrowed. If there is no such entry, returns null without an error.
 PyObject* entry_of(PyObject* module, const python::OwnedRef& name) noexcept {
     PyObject* const dict =
         module != nullptr && PyModule_Check(module) ? PyModule_GetDict(module) : nullptr;
@@ -83,7 +84,8 @@ PyObject* entry_of(PyObject* module, const python::OwnedRef& name) noexcept {
     return entry;
 }
 
-// The module to attach to, borrowed; null if there is none or if it is attached already.
+// The torch module to attach to, borrowed; null if torch is not imported or if the observer is
+// already attached to it.
 PyObject* new_torch(const Observer& o) noexcept {
     if (!o.handler || !o.torch) {
         return nullptr;
@@ -93,7 +95,7 @@ PyObject* new_torch(const Observer& o) noexcept {
     return torch == o.attached_to.get() ? nullptr : torch;
 }
 
-// False also after fork(), when the child cannot use CUDA.
+// Also returns false in a forked child, which cannot use CUDA.
 bool is_initialized(PyObject* torch) noexcept {
     const python::OwnedRef cuda = python::steal(PyObject_GetAttrString(torch, "cuda"));
     const python::OwnedRef result =
@@ -116,7 +118,7 @@ bool attach_to(PyObject* torch, Observer& o) noexcept {
 }  // namespace
 
 void set_oom_handler(PyObject* handler) {
-    // The old one is released last, because that may run Python code.
+    // The old handler is released last, because releasing it may run Python code.
     const python::OwnedRef old = std::exchange(observer().handler, python::borrow(handler));
 }
 
@@ -129,15 +131,17 @@ bool can_attach_oom_observer() noexcept {
 void attach_oom_observer() noexcept {
     Observer& o = observer();
     PyObject* const found = new_torch(o);
-    // Most calls end here, since torch.cuda.is_initialized() is written in Python.
+    // Reading the flag directly ends most calls here, without calling torch.cuda.is_initialized(),
+    // which is written in Python.
     if (found == nullptr || entry_of(entry_of(found, o.cuda), o.initialized) == Py_False) {
         return;
     }
     const python::ErrorStash stash;
     const python::OwnedRef torch = python::borrow(found);
-    // Checked first, because the binding would initialize CUDA.
+    // This is checked first, because attaching would initialize CUDA.
     if (is_initialized(torch.get())) {
-        // Set even on failure: if torch lacks the binding, retrying does not help.
+        // attached_to is set even if this fails, because retrying does not help if torch lacks the
+        // function.
         (void)attach_to(torch.get(), o);
         o.attached_to = python::borrow(torch.get());
     }

@@ -34,13 +34,15 @@
 namespace cyclewatch::watch {
 namespace {
 
-// The owners among the tracked objects. Holds strong references, because reading may run user code.
+// The owners among the tracked objects. Holds strong references to them, because reading an owner
+// may run user code.
 class LiveOwners {
   public:
     explicit LiveOwners(device::OwnerRegistry& registry) : registry_(registry) {}
 
     void find() {
-        // Scan first: the list of all objects created below keeps them alive.
+        // Scan first, because the list created below refers to all tracked objects, so none of them
+        // would be unreachable.
         collector::HeapScan scan;
         if (!collector::scan_heap({.generation = 2, .frozen = true}, scan)) {
             throw std::bad_alloc();
@@ -65,8 +67,8 @@ class LiveOwners {
         cw_free_objects(&frozen);
     }
     [[nodiscard]] const std::vector<device::DetectedOwner>& owners() const { return owners_; }
-    // Borrowed, once for each reference: OwnerReadings has a second one to those that user code
-    // reads.
+    // Borrowed. Contains each owner once per reference that this census holds, because
+    // OwnerReadings holds a second reference to owners that user code reads.
     [[nodiscard]] std::vector<PyObject*> objects() const {
         std::vector<PyObject*> objects;
         for (const device::DetectedOwner& owner : owners_) {
@@ -93,7 +95,7 @@ class LiveOwners {
 constexpr std::size_t kShownPaths = 2;
 constexpr std::string_view kGradient = ".grad";
 
-// One storage, and the owner to report it for.
+// One storage, and the owner under which it is reported.
 struct LiveStorage {
     const PendingOwner* owner = nullptr;
     PyObject* object = nullptr;
@@ -115,8 +117,8 @@ bool is_parameter(PyObject* object) {
     return false;
 }
 
-// Prefers an object to a part of another object, and a tensor to the Python object for its storage,
-// which torch keeps as long as the storage.
+// Decides which owner of a storage is reported. Prefers an object to a part of another object, and
+// a tensor to the Python object of its storage, which torch keeps alive as long as the storage.
 bool is_better(const PendingOwner& owner, const PendingOwner& best) {
     return !owner.is_part &&
            (best.is_part || (best.reading.shape.empty() && !owner.reading.shape.empty()));
@@ -150,8 +152,8 @@ std::string kind_of(const PendingOwner& owner) {
            std::to_string(reading.bytes);
 }
 
-// "model.layers[x].weight" for "model.layers[3].weight", and "thread pool-: run() local x" for
-// "thread pool-3: run() local x".
+// Removes the numbers in a path. Returns "model.layers[x].weight" for "model.layers[3].weight", and
+// "thread pool-: run() local x" for "thread pool-3: run() local x".
 std::string without_indexes(std::string_view text) {
     std::string pattern;
     const std::size_t colon = text.starts_with("thread ") ? text.find(": ") : 0;
@@ -183,13 +185,13 @@ bool is_in_graph(const model::RetentionPath& path) {
     });
 }
 
-// True if `storage` belongs to a torch tensor that, as far as known, only C code holds.
+// True if `storage` belongs to a torch tensor to which, as far as known, only C code refers.
 bool is_held_by_c_code(const LiveStorage& storage) {
     return storage.owner->type.starts_with("torch.") && !storage.paths.empty() &&
            storage.paths.front().root.kind == model::RootKind::c_code;
 }
 
-// False if it is not known. REQUIRES: not inside a collection.
+// True if `tensor` is known to be the result of an operation. REQUIRES: not inside a collection.
 bool is_computed(PyObject* tensor) {
     // The getter of a subclass may run user code.
     const capture::TypeName name = capture::name_of_type(Py_TYPE(tensor));
@@ -212,7 +214,8 @@ model::OwnerCategory category_of(const LiveStorage& storage) {
     if (!storage.paths.empty() && is_optimizer_state(storage.paths.front())) {
         return OwnerCategory::optimizer_state;
     }
-    // Other C code, such as NumPy, refers to the Python object of a tensor.
+    // Autograd refers to the C++ tensor. Other C code, such as NumPy, refers to its Python object
+    // and is therefore not a library holder.
     if ((is_held_by_c_code(storage) && storage.has_library_holders) ||
         (!storage.paths.empty() && is_in_graph(storage.paths.front()))) {
         return OwnerCategory::saved_for_backward;
@@ -224,7 +227,7 @@ bool ends_in_attribute(const model::RetentionPath& path) {
     return !path.references.empty() && path.references.back().label.starts_with('.');
 }
 
-// The owners that share their storage with another one, such as views.
+// The owners that share their storage with another owner, such as views.
 std::vector<PyObject*> sharing_owners(const CapturedCollection& read,
                                       std::span<PyObject* const> objects) {
     std::vector<std::size_t> counts(read.observation.storages.size());
@@ -240,20 +243,22 @@ std::vector<PyObject*> sharing_owners(const CapturedCollection& read,
     return found;
 }
 
-// The reading to append to the path, if the storage is a part of its owner.
+// The owner to append to the path if the storage belongs to a part of another object, such as a
+// gradient; otherwise null.
 const PendingOwner* part_of(const LiveStorage& storage) {
     return storage.owner->is_part  ? storage.owner
            : storage.has_parameter ? nullptr
                                    : storage.gradient;
 }
 
-// The object whose holders to find.
+// The object whose holders are searched for.
 PyObject* held_object(const LiveStorage& storage) {
     const PendingOwner* const part = part_of(storage);
     return part != nullptr && part == storage.gradient ? storage.gradient_of : storage.object;
 }
 
-// True if only the library refers to the part of `owner` that uses the storage, and this census.
+// True if nothing refers to the part of `owner` that uses the storage, except the library and this
+// census.
 bool is_only_part(device::OwnerReader& reader, PyObject* owner, const LiveStorage& storage) {
     device::OwnerReading reading;
     std::vector<device::LibraryReference> references;
@@ -288,7 +293,8 @@ void find_library_holders(device::OwnerRegistry& registry, std::vector<LiveStora
 void find_paths(LiveStorage& storage, PyObject* object, retention::HolderSearch& search) {
     const PendingOwner* const part = part_of(storage);
     storage.paths = search.paths(object, kShownPaths);
-    // A parameter is an attribute of its module, and an item of a list of the optimizer.
+    // Paths that end in an attribute come first, because a parameter is an attribute of its module,
+    // but also an item of a list of the optimizer.
     std::stable_partition(storage.paths.begin(), storage.paths.end(), &ends_in_attribute);
     for (model::RetentionPath& path : storage.paths) {
         if (part != nullptr) {
@@ -297,7 +303,8 @@ void find_paths(LiveStorage& storage, PyObject* object, retention::HolderSearch&
     }
 }
 
-// Adds storages of equal kind in the same collections to the first of them.
+// Storages of equal kind that are contained in the same lists, dicts or other collections. They are
+// counted together with the first of these storages.
 struct CollectedStorages {
     LiveStorage* first;
     std::uint32_t collection;
@@ -327,7 +334,7 @@ std::vector<CollectedStorages> merge_collected(std::vector<LiveStorage>& storage
     return merged;
 }
 
-// Whether the first of `paths` sorts before the first of `known`: `kept[0]` before `kept[9]`.
+// True if the first of `paths` sorts before the first of `known`, as `kept[0]` before `kept[9]`.
 bool is_shorter(std::span<const model::RetentionPath> paths,
                 std::span<const model::RetentionPath> known) {
     if (paths.empty() || known.empty()) {
@@ -339,7 +346,7 @@ bool is_shorter(std::span<const model::RetentionPath> paths,
            std::tuple(other.size(), std::string_view(other));
 }
 
-// The first path without indexes; "" if there is none.
+// The text of the first path, without indexes; "" if there is no path.
 std::string path_pattern(const LiveStorage& storage) {
     return storage.paths.empty() ? "" : without_indexes(storage.paths.front().text);
 }
@@ -349,7 +356,7 @@ std::string group_of(const LiveStorage& storage) {
     return kind_of(*storage.owner) + '\0' + path_pattern(storage);
 }
 
-// Frees the references of paths that group() does not use: each path has about two kilobytes.
+// Frees the paths that group() does not use, because each path takes about two kilobytes.
 class UnusedPaths {
   public:
     void drop(LiveStorage& storage) {
@@ -410,7 +417,7 @@ void find_all_paths(std::vector<LiveStorage>& storages,
     try {
         retention::with_heap(search_heap);
     } catch (const std::exception&) {
-        // Out of memory, or other threads keep creating objects.
+        // Memory ran out, or other threads keep creating objects.
         for (LiveStorage& storage : storages) {
             storage.count = 1;
             storage.paths.clear();
@@ -418,8 +425,8 @@ void find_all_paths(std::vector<LiveStorage>& storages,
     }
 }
 
-// Drops storages whose kind has fewer bytes in total than the minimum size, and sorts the others,
-// largest first.
+// Drops the storages of each kind whose total is below the minimum size, and sorts the remaining
+// storages, largest first.
 void drop_small(std::vector<LiveStorage>& storages, const CensusSettings& settings) {
     std::unordered_map<std::string, std::uint64_t> bytes;
     for (const LiveStorage& each : storages) {

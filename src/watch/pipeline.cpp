@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::uint64_t kLeanObjects = 2'000;
 
-// A string literal, because it is recorded when memory cannot be allocated.
+// This reason is a string literal, because it is recorded when memory cannot be allocated.
 constexpr const char* kOutOfMemory = "out of memory in the watch";
 
 // By collector::Miss.
@@ -49,7 +49,7 @@ class ScopedTimer {
     const Clock::time_point began_;
 };
 
-// The lowest depth that the budget of a watch allows, except that a collection is searched if any
+// The lowest depth that the budgets of the watches allow. However, a collection is searched if any
 // watch can afford it.
 Depth lowest_depth(const Watches& watches, Clock::time_point now, std::uint64_t unreachable) {
     Depth lowest = Depth::full;
@@ -149,16 +149,17 @@ void Pipeline::capture(const collector::UnreachableSet& unreachable,
     // 3. Capture the references that lead to the owners.
     capture_graph(unreachable, detection, readings, watches, current, *captured);
 
-    // 4. Run the user's readers. Last, because they may free objects that were only borrowed.
+    // 4. Run the user's readers. This is the last step that uses objects, because the readers may
+    //    free objects that were only borrowed.
     detection.held.clear();
     readings.read_with_user_code();
 
-    // 5. Sample the memory in use. A scan does not change it.
+    // 5. Sample the memory in use, unless this is a scan, which does not change it.
     if (current.depth == Depth::full && !scan) {
         captured->memory = sampler_.before(captured->observation.storages);
     }
     captured->unreachable_at = device::WallTime::now();
-    // That code may have stopped the last watch, which resets `current`.
+    // The user's readers may have stopped the last watch, which resets `current`.
     if (current.started == started) {
         current.captured = std::move(captured);
     }
@@ -240,7 +241,7 @@ std::vector<model::Finding> Pipeline::find(const model::Observation& observation
                                            const Current& current) {
     const FreedCopies freed = freed_copies(captured);
     if (captured.is_known) {
-        // A watch that was started during this collection does not know them.
+        // A watch that was started during this collection does not know the findings.
         std::vector<model::Finding> findings;
         if (freed.whole > 0 && watch.known().contains(captured.shape, true)) {
             findings = watch.known().findings(captured.shape, freed.whole);
@@ -292,7 +293,8 @@ void Pipeline::scan_each(const std::shared_ptr<Watch>& watch,
     const python::GcPause pause;
     const python::YoungCountGuard young_count;
     watch->forget_freed_storages(false);
-    // Not collection_: readers run Python code, and with it other collections.
+    // `current` is a local variable instead of collection_, because readers run Python code, which
+    // may start other collections.
     Current current;
     begin(current, scope.generation);
     collector::HeapScan heap;
@@ -375,8 +377,8 @@ void Pipeline::capture_graph(const collector::UnreachableSet& unreachable,
     if (current.depth == Depth::lean) {
         limits.max_objects = kLeanObjects;
     }
-    // The owners of a scan depend on earlier scans, and the results of readers in user code are
-    // unknown.
+    // Known findings cannot be used for a scan, whose owners depend on earlier scans, or if the
+    // owners include objects that user code has yet to read.
     const bool may_be_known =
         current.collected == model::Collected::yes && !readings.needs_user_code();
     python::with_world_stopped([&] {
@@ -394,7 +396,8 @@ bool Pipeline::recognize(capture::GraphCapture& graph,
                          const Watches& watches,
                          bool values,
                          CapturedCollection& captured) {
-    // Storages that a scan has reported are not counted again.
+    // If a scan has reported storages, they must not be counted again, so known findings cannot be
+    // used.
     if (!std::ranges::all_of(watches,
                              [](const auto& watch) { return watch->reported().empty(); })) {
         return false;
@@ -412,8 +415,8 @@ DeviceFilter Pipeline::devices_of(const Watch& watch) const {
     };
 }
 
-// The time since the last collection of this or an older generation. Objects that are unreachable
-// now were alive then, or did not exist. 0: unknown.
+// The time since the last collection of this or an older generation; 0 if unknown. At that
+// collection, the objects that are unreachable now were still alive or did not exist yet.
 double Pipeline::dead_for_at_most(const Current& current, Clock::time_point now) {
     if (current.collected == model::Collected::never) {
         return 0;  // no collection would have freed them
@@ -480,7 +483,7 @@ void Pipeline::count(const Current& current, const Watches& watches) noexcept {
             }
         }
     } catch (...) {
-        // Out of memory: only statistics are lost.
+        // Out of memory. Only statistics are lost.
     }
 }
 

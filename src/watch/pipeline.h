@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages of one collection: find owners -> read owners -> capture the graph, and after the
-// sweep: check what was freed -> analyze -> apply rules -> store -> notify. A scan of the heap runs
-// the same stages, except that nothing is freed.
+// The stages of one collection. Before the collector frees anything: find owners -> read owners ->
+// capture the graph. Afterwards: check what was freed -> analyze -> apply rules -> store -> notify.
+// A scan of the heap runs the same stages, except that nothing is freed.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: only readers passed to register_owner().
 #pragma once
@@ -37,33 +37,37 @@ class Pipeline {
     device::OwnerRegistry& registry() noexcept { return registry_; }
     advice::Rules& rules() noexcept { return rules_; }
 
-    // In a forked child: discards the state of the parent's collections.
+    // Discards the state of the parent's collections. Call this in a forked child.
     void reset();
-    // When the hook is installed: all existing objects are considered alive at this time.
+    // Call this when the hook is installed. All existing objects are assumed to be alive at this
+    // time.
     void restart_clock() { last_of_generation_.fill(Clock::now()); }
     void drop_collection() { collection_ = {}; }
 
     // At gc "start".
     void begin(int generation);
-    // In CollectionListener::wants_unreachable(): whether a budget allows a search.
+    // Called from CollectionListener::wants_unreachable(). True if the budget of any watch allows a
+    // search.
     [[nodiscard]] bool wants_unreachable(const Watches& watches) noexcept;
-    // In CollectionListener::on_unreachable(): all stages up to the graph. May throw
-    // std::bad_alloc; then call drop_capture().
+    // Called from CollectionListener::on_unreachable(). Runs the stages up to the capture of the
+    // graph. May throw std::bad_alloc; the caller must then call drop_capture().
     void before_sweep(const collector::UnreachableSet& unreachable, const Watches& watches);
-    // At gc "stop": all stages after the sweep. May throw std::bad_alloc; then call drop_capture().
+    // Called at gc "stop". Runs the remaining stages. May throw std::bad_alloc; the caller must
+    // then call drop_capture().
     void after_sweep(const collector::CollectionOutcome& outcome, const Watches& watches);
-    // Frees the captured objects; the collection counts as skipped.
+    // Frees the captured objects, and counts the collection as skipped.
     void drop_capture() noexcept;
-    // After after_sweep(): adds the collection to the statistics of each watch.
+    // Called after after_sweep(). Adds the collection to the statistics of each watch.
     void count(const Watches& watches) noexcept { count(collection_, watches); }
 
     // Finds the unreachable owners in `scope`, without a collection, and adds them to the findings
-    // of `watch`. Storages that an earlier scan reported to it are left out. Throws
+    // of `watch`. Storages that an earlier scan reported to this watch are left out. Throws
     // std::bad_alloc if out of memory. May be called during a collection of another thread.
     // REQUIRES: a build with a GIL.
     DeadBytes scan(const std::shared_ptr<Watch>& watch, collector::HeapScope scope);
-    // The same, without a graph and findings: the bytes on each device that `watch` watches.
-    // `with_unexplained`: also memory that may have references from unknown holders.
+    // Like scan(), but without a graph and findings. Returns the unreachable bytes on each device
+    // that `watch` watches. If `with_unexplained` is true, includes memory to which unknown holders
+    // may refer.
     [[nodiscard]] std::map<std::string, std::uint64_t> dead_bytes(
         const std::shared_ptr<Watch>& watch, collector::HeapScope scope, bool with_unexplained);
 
@@ -75,7 +79,7 @@ class Pipeline {
         Clock::duration own{};  // time spent in the watch
         std::uint64_t unreachable = 0;
         bool listed = true;  // false: nothing was searched, and the objects were not counted
-        // As reported by the collector; 0 for a scan.
+        // The numbers that the collector reported; 0 for a scan.
         std::uint64_t reclaimed = 0;
         std::uint64_t examined = 0;
         double collector_seconds = 0;                        // without `own`
@@ -108,7 +112,8 @@ class Pipeline {
                        const Watches& watches,
                        const Current& current,
                        CapturedCollection& captured);
-    // True if every watch knows the findings of garbage of this shape.
+    // True if every watch already knows the findings of garbage with this shape, so that it need
+    // not be captured.
     [[nodiscard]] bool recognize(capture::GraphCapture& graph,
                                  const Watches& watches,
                                  bool values,

@@ -16,7 +16,8 @@
 namespace cyclewatch::watch {
 namespace {
 
-// sys.argv[0] without directory and ".py"; "python" for an interactive session or -c.
+// Returns sys.argv[0] without the directory and ".py", or "python" for an interactive session or
+// -c.
 std::string script_name() {
     PyObject* const argv = PySys_GetObject("argv");
     if (argv == nullptr || !PyList_Check(argv) || PyList_GET_SIZE(argv) == 0 ||
@@ -92,7 +93,8 @@ std::string loaded_version(const std::string& package) {
         return {};
     }
     PyObject* const version = PyDict_GetItemString(PyModule_GetDict(module), "__version__");
-    // ASCII only, because CPython would allocate and cache the UTF-8 encoding of other strings.
+    // Only ASCII strings are read, because CPython would allocate and cache the UTF-8 encoding of
+    // other strings.
     if (version == nullptr || !PyUnicode_Check(version) || !PyUnicode_IS_ASCII(version)) {
         return {};
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts about this process and its modules. REQUIRES: GIL held. RUNS PYTHON: never.
+// Properties of this process and its modules. REQUIRES: GIL held. RUNS PYTHON: never.
 #pragma once
 
 #include <string>

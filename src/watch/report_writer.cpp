@@ -21,7 +21,7 @@ namespace {
 // Minimum time between two writes, unless changed() is called with `soon`.
 constexpr std::chrono::milliseconds kQuietPeriod{1000};
 
-// The highest number added to a name.
+// The highest number that is added to a file name.
 constexpr int kMostNames = 999;
 
 std::string temporary_directory() {
@@ -79,7 +79,8 @@ std::string ReportWriter::numbered(int number, render::Format format) const {
 }
 
 void ReportWriter::choose_names() {
-    // Keep reports of earlier processes with the same id.
+    // A name that is taken is not used, so that the reports of earlier processes with the same id
+    // are kept.
     const auto taken = [&](int number) {
         return !plan_.replace && std::ranges::any_of(plan_.formats, [&](render::Format format) {
             const std::string path = numbered(number, format);
@@ -160,7 +161,7 @@ bool ReportWriter::flush(double seconds) noexcept {
     const bool idle =
         idle_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return !running_; });
     --flushing_;
-    // No thread could be started, or a write failed and may succeed now.
+    // Changes remain if no thread could be started, or if a write failed that may succeed now.
     if (idle && (dirty_ || failed_)) {
         write_unlocked(lock);
     }

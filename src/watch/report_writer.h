@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the report files of one watch on a background thread, which exists only while there is
-// something to write and never calls Python. Thread-safe.
+// Writes the report files of one watch on a background thread. The thread exists only while there
+// is something to write, and never calls Python. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -25,29 +25,29 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
         std::string stem;                // "cyclewatch-train-1234"
         std::vector<render::Format> formats;
         bool replace = false;  // existing files may be replaced
-        // Returns whether `path` must not be used although no file exists. Null: every path may be
-        // used.
+        // Returns true if `path` must not be used even though no such file exists. Null: every path
+        // may be used.
         std::function<bool(const std::string& path)> is_reserved;
         std::function<model::Report()> snapshot;  // thread-safe
     };
 
     explicit ReportWriter(Plan plan);
 
-    // The path of the first format, even if it has not been written yet; "" if it could not be
-    // written. It is in the temporary directory if the chosen directory is not writable, and has a
-    // number if the name is taken.
+    // The path of the first format's file, even if that file has not been written yet; "" if it
+    // could not be written. The path is in the temporary directory if the chosen directory is not
+    // writable. It contains a number if the name was already taken.
     [[nodiscard]] std::string path() const;
     // The paths of all formats that could be written.
     [[nodiscard]] std::vector<std::string> paths() const;
     // One sentence, without a trailing period, for each format that could not be written.
     [[nodiscard]] std::vector<std::string> failures() const;
 
-    // Schedules a write: immediately if `soon`, otherwise after the quiet period. Starts the thread
-    // if needed.
+    // Schedules a write, which happens immediately if `soon` is true, otherwise after the quiet
+    // period. Starts the thread if needed.
     void changed(bool soon) noexcept;
 
-    // Waits at most `seconds` until all changes are on disk, and retries failed writes. Returns
-    // whether all changes are on disk. REQUIRES: GIL not held.
+    // Waits until all changes are on disk, but at most `seconds`, and retries failed writes.
+    // Returns true if all changes are on disk. REQUIRES: GIL not held.
     bool flush(double seconds) noexcept;
 
     // The errors since the last call, without duplicates.
@@ -56,10 +56,11 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
   private:
     void choose_directory();
     void choose_names();
-    // The path of a format, with the suffix -2, -3 ... if `number` is greater than 1.
+    // The path of a format's file. If `number` is greater than 1, the path has the suffix -2, -3
+    // and so on.
     [[nodiscard]] std::string numbered(int number, render::Format format) const;
     void run() noexcept;
-    // Writes all formats, with `lock` on mutex_ released.
+    // Writes the files of all formats. `lock`, which locks mutex_, is released while writing.
     void write_unlocked(std::unique_lock<std::mutex>& lock) noexcept;
     bool write_all() noexcept;
     bool write_one(const model::Report& report, std::size_t format);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The storages that scans have reported and that still exist. A later scan, or the collection that
-// frees them, must not count them again. Also used for the storages that existed before a test.
-// Holds weak references only.
+// frees these storages, must not count them again. Also used for the storages that existed before a
+// test. Holds weak references only.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never.
 #pragma once
@@ -25,9 +25,9 @@ class ReportedStorages {
     [[nodiscard]] bool contains(const std::string& device, std::uint64_t storage) const {
         return !known_.empty() && known_.contains({device, storage});
     }
-    // Takes the weak references of the reading. `owner`: a weak reference to the owner, for a
-    // storage without one; may be null.
-    // `signatures`: the findings that it was reported in.
+    // Takes over the weak references of `reading`. If the storage itself does not support weak
+    // references, `owner` is a weak reference to its owner. `owner` may be null. `signatures` are
+    // those of the findings in which the storage was reported.
     void add(device::OwnerReading& reading,
              python::OwnedRef owner,
              model::Collected state,
@@ -39,7 +39,7 @@ class ReportedStorages {
     [[nodiscard]] std::map<std::string, std::uint64_t> sizes() const;
     // True if forget_freed() has forgotten a storage since the last call.
     [[nodiscard]] bool take_changed() noexcept { return std::exchange(changed_, false); }
-    // By signature: the worst state in which a storage that still exists was reported.
+    // For each signature, the worst state in which a storage that still exists was reported.
     [[nodiscard]] std::map<std::string, model::Collected> remaining() const;
 
   private:

@@ -147,8 +147,8 @@ void SiteLookup::enqueue(const std::shared_ptr<Watch>& watch,
 }
 
 bool SiteLookup::affordable(const Pending& pending) const {
-    // Not counted as time spent in collections: the first lookup may take seconds and must not
-    // exhaust the budget of later collections.
+    // Lookups have a budget separate from that of collections, because the first lookup may take
+    // seconds and must not exhaust the budget of later collections.
     const Watch& watch = *pending.watch;
     const Budget budget(watch.settings().budget);
     return seconds_ == 0 || budget.allows(seconds_, watch.seconds_since_start(Clock::now()));

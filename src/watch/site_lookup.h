@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks up in torch's memory history where the owners of new findings were allocated, after the
-// collection. Device addresses are stored only here, until the lookup (docs/design/devices.md).
+// After a collection, looks up in torch's memory history where the owners of new findings were
+// allocated. Device addresses are stored only here, and only until the lookup
+// (docs/design/devices.md).
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
@@ -19,11 +20,11 @@ namespace cyclewatch::watch {
 // The storages of one collection, by model::StorageId. Null if none is on a CUDA device.
 using CollectedStorages = std::shared_ptr<const std::vector<device::CollectedStorage>>;
 
-// Call after check_freed() or, for a scan, check_references(). RUNS PYTHON: never. May throw
-// std::bad_alloc.
+// Call this after check_freed() or, for a scan, after check_references(). RUNS PYTHON: never. May
+// throw std::bad_alloc.
 [[nodiscard]] CollectedStorages collected_storages(const CapturedCollection& collection, bool scan);
 
-// The owners of one finding to look up.
+// A request to look up the owners of one finding.
 struct SiteRequest {
     std::string signature;
     std::vector<model::OwnerSummary> owners;  // with their `storages`
@@ -36,8 +37,8 @@ struct SiteRequest {
 
 class SiteLookup {
   public:
-    // Keeps the requests about new findings and posts a notification that looks up all of them
-    // from one snapshot of the history. Notifications posted afterwards include the sites.
+    // Keeps the requests about new findings, and posts a notification that looks up all requests in
+    // one snapshot of the history. Notifications posted afterwards include the sites.
     void enqueue(const std::shared_ptr<Watch>& watch,
                  const std::shared_ptr<CollectionResult>& result,
                  std::vector<SiteRequest> requests);

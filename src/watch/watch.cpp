@@ -25,8 +25,8 @@ namespace {
 
 constexpr std::size_t kMostLiveOwners = 100;  // groups in the report
 
-// Report files of all watches of this process, including files not written yet. Never destroyed:
-// watches can outlive statics.
+// Report files of all watches of this process, including files not written yet. The set is never
+// destroyed, because watches can outlive static objects.
 std::set<std::string>& claimed_files() {
     static auto& files = *new std::set<std::string>;
     return files;
@@ -89,7 +89,8 @@ model::Stats StatsCounter::stats() const {
 }
 
 Watch::Watch(Settings settings) : settings_(std::move(settings)), budget_(settings_.budget) {
-    // If a folder exists now and is missing later, the program has removed it.
+    // The folder may be created later only if it is missing now. If it exists now and is missing
+    // later, the program has removed it.
     std::error_code ignored;
     settings_.may_make_dir = !std::filesystem::exists(settings_.report_dir, ignored);
     open_store();
@@ -116,7 +117,8 @@ void Watch::open_store() {
     writer_ = nullptr;
 }
 
-// Called at the first finding: the program may set sys.argv and RANK after the watch began.
+// This is called at the first finding, because the program may set sys.argv and RANK after the
+// watch began.
 void Watch::open_writer() {
     if (writer_ != nullptr || settings_.formats.empty()) {
         return;
@@ -180,12 +182,12 @@ std::optional<collector::HeapScope> Watch::due_scan(Clock::time_point now) {
         return {};
     }
     if (!budget_.allows(young_scan_seconds_, seconds_since_start(now))) {
-        skip("scans that were due, over budget");
+        skip("scans: over budget");
         return {};
     }
     const bool may_scan_frozen = now >= next_frozen_scan_;
     if (frozen && !may_scan_frozen) {
-        skip("scans without the frozen objects, over budget");
+        skip("scans of frozen objects: over budget");
     }
     return collector::HeapScope{.generation = 0, .frozen = frozen && may_scan_frozen};
 }
@@ -195,7 +197,8 @@ void Watch::scanned(collector::HeapScope scope, Clock::time_point began, const D
     if (!scope.frozen) {
         young_scan_seconds_ += seconds(now - began);
     } else if (settings_.budget < 1) {
-        // Takes long, but must not delay the scans of young objects.
+        // A scan of frozen objects takes long, but must not delay the scans of young objects, so it
+        // has a separate schedule.
         next_frozen_scan_ =
             now + std::chrono::duration_cast<Clock::duration>((now - began) / settings_.budget);
     }
@@ -231,11 +234,12 @@ bool Watch::can_afford_census(Clock::time_point now) {
     if (Budget(settings_.budget).depth(spent, seconds_since_start(now), 1) == Depth::full) {
         return true;
     }
-    skip("a census was due, over the time budget");
+    skip("census: over budget");
     return false;
 }
 
-// Sets the time until the device is full, if its capacity is known.
+// For each growing group of owners, sets how long it will take to fill its device, if the capacity
+// of the device is known.
 void Watch::project_growth(std::vector<model::GrowingOwner>& growing) {
     std::vector<model::Storage> storages;
     for (const model::GrowingOwner& each : growing) {
@@ -486,8 +490,8 @@ void Watch::flush(double seconds) {
 }
 
 void Watch::start_over(unsigned fork) {
-    // Store, writer and counter are leaked: the parent's writer thread, which does not exist here,
-    // may hold their locks.
+    // The store, writer and counter of the parent process are leaked. Their locks may be held by
+    // the parent's writer thread, which does not exist in this process.
     static auto& abandoned = *new std::vector<std::shared_ptr<void>>;
     if (fork == fork_) {
         return;  // handle_fork() tries again after an allocation failure

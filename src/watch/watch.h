@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One watch: its settings, its findings, its report file and its notifications.
+// A watch with its settings, its findings, its report file and its notifications.
 //
 // REQUIRES (every method of Watch): GIL held.
 #pragma once
@@ -39,23 +39,25 @@ inline double seconds(Clock::duration duration) {
 
 inline constexpr int kWarning = 30;  // logging.WARNING
 
-// Callbacks to the user. Called on the main thread, outside collections, with the GIL held. They
-// may run any Python code and must not throw.
+// Callbacks to the user. Called on the main thread, outside collections, with the GIL held.
+// Callbacks may run any Python code and must not throw.
 struct Listeners {
-    // For each new finding. `report_path` is "" if no report file is written.
+    // Called for each new finding. `report_path` is "" if no report file is written.
     std::function<void(const model::Finding&, const std::string& report_path)> on_finding;
-    // For each collection that found unreachable owners, with a report of that collection.
+    // Called for each collection that found unreachable owners, with a report of that collection.
     std::function<void(std::shared_ptr<const model::Report>)> on_report;
-    // Reads the source code at locations ("path:line"); null: reports contain no source code.
+    // Reads the source code at locations ("path:line"). If this is null, reports contain no source
+    // code.
     std::function<report::SourceLines(const std::vector<std::string>& locations)> read_source;
-    // Where automatic collection was switched off, or objects were frozen: "train.py:12
-    // (gc.disable())". "" if unknown.
+    // Returns the location at which automatic collection was switched off or objects were frozen,
+    // such as "train.py:12 (gc.disable())"; "" if unknown.
     std::function<std::string(bool frozen)> find_switch;
     // `level` as in Python's logging.
     std::function<void(int level, const std::string& message)> on_log;
 };
 
-// Scan in each step in which automatic collection is off, or in which objects are frozen.
+// A setting that requests a scan in each step in which automatic collection is off or objects are
+// frozen.
 inline constexpr int kScanIfNotCollected = -1;
 
 // Validated settings of a watch.
@@ -74,7 +76,7 @@ struct Settings {
     Listeners listeners;
 };
 
-// One collection, for the statistics.
+// The cost of one collection, for the statistics.
 struct CollectionCost {
     bool scan = false;
     int generation = 0;
@@ -87,15 +89,15 @@ struct CollectionCost {
     double collection_seconds = 0;  // until now
 };
 
-// Statistics of one watch. Thread-safe: shared with the report writer's thread, which must not hold
-// a Watch, because destroying a Watch needs the GIL.
+// Statistics of one watch. This class is thread-safe, because the report writer's thread uses it,
+// too. That thread must not hold a Watch, because destroying a Watch needs the GIL.
 class StatsCounter {
   public:
     void count(const CollectionCost& cost);
     void add_seconds(double own_seconds);
     void skip(const std::string& reason, std::uint64_t times);
     void add_owners(std::uint64_t owners, std::uint64_t fresh_findings);
-    // The current collection freed device memory. Call it before count().
+    // Adds device memory that the current collection freed. Call this before count().
     void add_freed(std::uint64_t bytes);
     [[nodiscard]] model::Stats stats() const;
     [[nodiscard]] double seconds_spent() const;  // Stats::seconds
@@ -108,8 +110,8 @@ class StatsCounter {
     std::uint64_t freed_bytes_ = 0;  // by the current collection
 };
 
-// The findings of one collection until its notifications are delivered. Allocation sites may still
-// be added.
+// The findings of one collection, until its notifications are delivered. Until then, allocation
+// sites may still be added.
 struct CollectionResult {
     std::vector<model::Finding> fresh;  // signatures seen for the first time
     std::vector<model::Finding> found;  // all findings; empty without on_report
@@ -133,7 +135,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
     [[nodiscard]] bool wants(std::string_view device, bool accelerator_usable) const;
     [[nodiscard]] double seconds_since_start(Clock::time_point now) const;
-    // How much of a collection with `unreachable` objects may be searched within the budget.
+    // The depth at which a collection with `unreachable` objects may be searched within the budget.
     [[nodiscard]] Depth depth(Clock::time_point now, std::uint64_t unreachable);
     // False if searching a collection like the last one would exceed the budget.
     [[nodiscard]] bool may_search(Clock::time_point now) const;
@@ -141,25 +143,25 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void count(const CollectionCost& cost);
     void skip(const std::string& reason, std::uint64_t times = 1);
 
-    // The step of the program, recorded with each collection; -1: not set.
+    // The step of the program, which is recorded with each collection; -1 if it is not set.
     void set_step(std::int64_t step) noexcept {
         step_ = step;
         ++steps_;
     }
-    // The scope of the scan that is due in this step, if any. Scans take at most the share
+    // The scope of the scan that is due in this step, if any. Scans use at most the share
     // `settings().budget` of wall time.
     [[nodiscard]] std::optional<collector::HeapScope> due_scan(Clock::time_point now);
     // True while automatic collection is off or objects are frozen.
     [[nodiscard]] static bool is_not_collected();
-    // After a scan: schedules the next one, and logs the first dead memory found.
+    // Call this after a scan. Schedules the next scan, and logs the first unreachable memory found.
     void scanned(collector::HeapScope scope, Clock::time_point began, const DeadBytes& dead);
     [[nodiscard]] std::int64_t step() const noexcept { return step_; }
 
-    // Whether a census is due after this call of step().
+    // True if a census is due after this call of step().
     [[nodiscard]] bool is_census_due() const noexcept {
         return settings_.census_every > 0 && steps_ % settings_.census_every == 0;
     }
-    // False, and counted as skipped, if another census would exceed the budget.
+    // Returns false if another census would exceed the budget, and counts the census as skipped.
     [[nodiscard]] bool can_afford_census(Clock::time_point now);
     // Adds a census of the watched devices, and logs what has begun to grow.
     void add_census(std::span<const model::LiveOwner> owners, Clock::time_point began);
@@ -176,18 +178,18 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // The storages that the scans of this watch have reported.
     [[nodiscard]] ReportedStorages& reported() noexcept { return reported_; }
     [[nodiscard]] const ReportedStorages& reported() const noexcept { return reported_; }
-    // The findings of its earlier collections.
+    // The findings of this watch's earlier collections.
     [[nodiscard]] KnownFindings& known() noexcept { return *known_; }
     // Forgets the storages that were freed since they were reported, and updates their findings.
-    // `by_collection`: the current collection has freed them.
+    // `by_collection` is true if the current collection has freed these storages.
     void forget_freed_storages(bool by_collection);
 
     // Applies `change` to all stored findings (ReportStore::revise).
     void revise(const std::function<void(model::Finding&)>& change);
 
-    // Reads the source code at the locations of new findings. A watch without callbacks and files
-    // reads it only for report(), because a watch that only observes must not change the objects of
-    // the program. RUNS PYTHON: yes. May leave an exception pending.
+    // Reads the source code at the locations of new findings. A watch without callbacks and report
+    // files reads source code only for report(), because a watch that only observes must not create
+    // objects in the program. RUNS PYTHON: yes. May leave an exception pending.
     void read_source();
 
     [[nodiscard]] model::Report report() const;
@@ -202,8 +204,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // Waits for the report file, at most `seconds`, with the GIL released.
     void flush(double seconds);
 
-    // In a forked child: discards the findings and chooses another report file. `fork` is the
-    // number of the fork. Idempotent for each fork.
+    // Discards the findings and chooses another report file. Call this in a forked child. `fork` is
+    // the number of the fork. Further calls with the same number have no effect.
     void start_over(unsigned fork);
 
   private:
@@ -231,7 +233,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
     std::unique_ptr<KnownFindings> known_;
     double young_scan_seconds_ = 0;  // spent on scans in steps, without frozen objects
     Clock::time_point next_frozen_scan_;
-    // The steps of the last scan of young objects, and of the last one that included frozen ones.
+    // The step of the last scan of young objects, and that of the last scan that included frozen
+    // objects.
     std::int64_t scanned_step_ = -1;
     std::int64_t scanned_frozen_step_ = -1;
     bool logged_dead_ = false;

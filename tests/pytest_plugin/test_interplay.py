@@ -244,7 +244,7 @@ def test_innocent():
         ["FAILED *::test_leak - Engine*", "FAILED *::test_leaks_too - Tra*"]
     )
     if "callbacks" in act:
-        result.stdout.fnmatch_lines(["test_it.py::test_leak: times the hook was removed from gc.*"])
+        result.stdout.fnmatch_lines(["test_it.py::test_leak: the hook was removed from gc.*"])
 
 
 @pytest.mark.parametrize("before", ["gc.disable()", "gc.set_debug(gc.DEBUG_SAVEALL)"])

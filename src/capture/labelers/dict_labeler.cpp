@@ -11,7 +11,8 @@ namespace {
 using model::EdgeKind;
 using model::PartRole;
 
-// The kind of the entries of a dict whose keys are names.
+// Returns the edge kind for the entries of a dict whose keys are names. The kind depends on the
+// dict's role.
 EdgeKind entry_kind(PartRole role) noexcept {
     switch (role) {
         case PartRole::instance_dict:
@@ -31,8 +32,7 @@ EdgeKind entry_kind(PartRole role) noexcept {
 constexpr std::uint32_t kStrKey = 0;  // index of an EdgeKind::captured_key_value
 constexpr std::uint32_t kIntKey = 1;
 
-// With capture_values: shows a short str or small int key. Returns false for any other key.
-// "" if the key is not a short str, an int or a tuple of a few of them.
+// The text of a key that is a short str, an int or a tuple of a few of these; "" for any other key.
 std::string text_of_key(PyObject* key, bool is_item = false) {
     constexpr Py_ssize_t kMostItems = 4;
     if (PyUnicode_CheckExact(key) && PyUnicode_GET_LENGTH(key) <= kLongestName) {
@@ -57,6 +57,8 @@ std::string text_of_key(PyObject* key, bool is_item = false) {
     return text.empty() ? text : text + (PyTuple_GET_SIZE(key) == 1 ? ",)" : ")");
 }
 
+// Used with capture_values. Labels `value` with the text of its key, and returns false if the key
+// has no text.
 bool add_captured(PyObject* key, PyObject* value, ReferenceSink& sink) {
     const std::string text = text_of_key(key);
     if (!text.empty()) {
@@ -66,8 +68,8 @@ bool add_captured(PyObject* key, PyObject* value, ReferenceSink& sink) {
     return !text.empty();
 }
 
-// For a str that contains a UUID, an address or the like, and otherwise looks like an identifier,
-// returns the text with placeholders ("fsdp_state:<uuid>"). Returns "" for any other str.
+// If a str looks like a name that contains a UUID or an address, returns it with placeholders
+// ("fsdp_state:<uuid>"). Returns "" for any other str.
 std::string shape_with_ids(PyObject* key) {
     if (!PyUnicode_CheckExact(key) || PyUnicode_GET_LENGTH(key) > kLongestName) {
         return {};
@@ -83,9 +85,10 @@ std::string shape_with_ids(PyObject* key) {
     return shape.find('<') == std::string::npos ? std::string() : shape;
 }
 
-// `key` is an identifier in an ordinary dict. The compiler interns ASCII identifiers in the source,
-// while a str created at run time ("request_17") is data. Interning differs between versions and
-// within a run, so it only determines what is shown.
+// Adds `value`, whose `key` in an ordinary dict is an identifier. An interned key is shown, because
+// the compiler interns ASCII identifiers in the source code, whereas a str created at run time
+// ("request_17") is data. Because interning differs between versions and within a run, it
+// determines only what is shown.
 void add_key(PyObject* key, PyObject* value, ReferenceSink& sink) {
     const Utf8Text text(key);
     if (const std::string shape = shape_with_ids(key); !shape.empty()) {
@@ -99,7 +102,8 @@ void add_key(PyObject* key, PyObject* value, ReferenceSink& sink) {
     }
 }
 
-// Keys may contain user data. Reports a key only if it is a name, and otherwise reports its type.
+// Keys may contain user data. Reports a key only if it is a name; otherwise reports the type of the
+// key.
 void add_value(PyObject* key, PyObject* value, PartRole role, ReferenceSink& sink) {
     const EdgeKind kind = entry_kind(role);
     if (kind == EdgeKind::key_value && is_identifier(key)) {

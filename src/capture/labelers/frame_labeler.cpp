@@ -47,8 +47,8 @@ void label_traceback(PyObject* object, ReferenceSink& sink) {
     add_member(sink, reinterpret_cast<PyObject*>(traceback->tb_frame), "tb_frame");
 }
 
-// Labels the members of BaseException. label_members() and label_instance() label the members of
-// subclasses (value, obj, exceptions ...) and the __dict__.
+// Labels the members of BaseException. The members of subclasses (value, obj, exceptions ...) and
+// the __dict__ are labelled by label_members() and label_instance().
 void label_exception(PyObject* object, ReferenceSink& sink) {
     const auto* exception = reinterpret_cast<PyBaseExceptionObject*>(object);
     add_member(sink, exception->args, "args");

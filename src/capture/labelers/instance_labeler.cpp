@@ -66,7 +66,8 @@ PyObject* find_attribute(PyObject* object, std::string_view ascii) {
 // label_instance() labels the type's __dict__, because a type is an instance of its metaclass.
 void label_type(PyObject* object, ReferenceSink& sink) {
     auto* type = reinterpret_cast<PyTypeObject*>(object);
-    // Static types do not own these objects, which all interpreters share.
+    // Static types do not own the objects that the members below refer to, because all interpreters
+    // share these objects.
     if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
         return;
     }

@@ -2,8 +2,8 @@
 // The labelers, one per family of types. edge_labeler.cpp selects one for each object;
 // docs/design/labels.md lists their labels.
 //
-// The requirements are those of edge_labeler.h. Exceptions from the sink propagate;
-// edge_labeler.cpp catches them.
+// The requirements are those of edge_labeler.h. Exceptions thrown by the sink propagate to
+// edge_labeler.cpp, which catches them.
 #pragma once
 
 #include <Python.h>
@@ -18,7 +18,7 @@ inline void add_member(ReferenceSink& sink, PyObject* target, std::string_view n
     }
 }
 
-// dict_labeler.cpp: entries of dicts and of instances of subclasses, depending on the role.
+// dict_labeler.cpp: entries of dicts and dict subclasses. `role` determines the labels.
 void label_dict(PyObject* object, model::PartRole role, ReferenceSink& sink);
 void label_plain_dict(PyObject* object, ReferenceSink& sink);
 
@@ -26,15 +26,15 @@ void label_plain_dict(PyObject* object, ReferenceSink& sink);
 void label_list(PyObject* object, ReferenceSink& sink);
 void label_tuple(PyObject* object, ReferenceSink& sink);
 void label_set(PyObject* object, ReferenceSink& sink);
-// Items are labelled by index if `parent` is null or its code does not name them.
+// Items are labelled by index if `parent` is null or if its code does not contain their names.
 void label_tuple_part(PyObject* object,
                       model::PartRole role,
                       PyObject* parent,
                       ReferenceSink& sink);
-// Returns the first of `type` and its bases that is a C container which tp_traverse visits in order
-// (deque); null if there is none.
+// Returns the first of `type` and its bases that is a C container whose tp_traverse visits the
+// items in order (deque); null if there is none.
 PyTypeObject* ordered_container_base(PyTypeObject* type) noexcept;
-// Labels the items of the struct of `base`, the result of ordered_container_base().
+// Labels the items of `object`. `base` is the result of ordered_container_base().
 void label_ordered_container(PyTypeObject* base, PyObject* object, ReferenceSink& sink);
 
 // instance_labeler.cpp: slots, attributes, __dict__ and __class__ of any object.
@@ -64,15 +64,16 @@ void label_type(PyObject* object, ReferenceSink& sink);
 void label_weakref(PyObject* object, ReferenceSink& sink);
 
 // member_labeler.cpp: C members declared in tp_members and in compat/native_members.h. Only words
-// that tp_traverse visits are named, so that a wrong entry has no effect.
+// that tp_traverse visits are named, so a wrong entry in these tables has no effect.
 void label_members(PyObject* object, ReferenceSink& sink);
-// Returns an object member declared by the type of `object` or a base; borrowed, or null.
+// Returns the value of an object member that the type of `object` or one of its bases declares;
+// borrowed, or null.
 PyObject* find_member(PyObject* object, std::string_view name);
 
 // torch_labeler.cpp: recognises torch objects by their types, without importing torch.
 bool is_torch_module(PyTypeObject* type) noexcept;
 void find_torch_module_parts(PyObject* module, PartSink& sink);
-// `hooks`: a part of `module` with the role nn_hooks.
+// `hooks` is a part of `module` with the role nn_hooks.
 void label_torch_hooks(PyObject* hooks, PyObject* module, ReferenceSink& sink);
 // True for C++ autograd nodes (MulBackward0), which refer only to their hooks.
 bool is_torch_autograd_node(const PyTypeObject* type) noexcept;

@@ -26,8 +26,8 @@ struct Candidate {
     bool used;
 };
 
-// The named words of an object. A name is used only if tp_traverse visits the referent: borrowed
-// members, and words with another meaning in this version, are never visited.
+// The named words of an object. A name is used only if tp_traverse visits the referent. This
+// excludes borrowed members, and words that have another meaning in this version.
 class Candidates {
   public:
     // True if the word at that offset has a name.
@@ -41,8 +41,8 @@ class Candidates {
     }
 
     void add(PyObject* target, const char* name, Py_ssize_t offset) noexcept {
-        // The first name is used, because __wrapped__ of a staticmethod is the same word as
-        // __func__.
+        // If a word has two names, such as __func__ and __wrapped__ of a staticmethod, the first
+        // name is used.
         if (!has(offset) && size_ < items_.size()) {
             items_[size_++] = {target, name, offset, false};
         }
@@ -61,8 +61,8 @@ class Candidates {
         return nullptr;
     }
 
-    // Returns the name of the last word that refers to `target`, used or not, or null. A C++ object
-    // may visit one referent several times.
+    // Returns the name of the last word that refers to `target`, whether used or not; null if there
+    // is none. Needed because a C++ object may visit one referent several times.
     [[nodiscard]] const char* last(const PyObject* target) const noexcept {
         const char* name = nullptr;
         for (std::size_t i = 0; i < size_; ++i) {
@@ -76,7 +76,8 @@ class Candidates {
     std::size_t size_ = 0;
 };
 
-// `word`: as in cyclewatch_native_member. Ignored if it is outside of the object.
+// `word` has the meaning of cyclewatch_native_member::word. It is ignored if it is outside the
+// object.
 void add_word(Candidates& candidates,
               PyObject* object,
               const PyTypeObject* type,
@@ -124,8 +125,8 @@ bool has_items(PyObject* object) noexcept {
     return ordered_container_base(Py_TYPE(object)) != nullptr;
 }
 
-// The unnamed pointer-sized fields that C types add to the structs of their bases. They are only
-// compared with the referents that tp_traverse visits.
+// The unnamed pointer-sized fields that C types add to the structs of their bases. These fields are
+// never dereferenced, only compared with the referents that tp_traverse visits.
 class UnnamedFields {
   public:
     UnnamedFields(const Candidates& named, PyObject* object) : named_(named), object_(object) {
@@ -200,7 +201,8 @@ class UnnamedFields {
     std::vector<Py_ssize_t> used_;
 };
 
-// For each cached call, functools.lru_cache visits the key, the result and the type of the link.
+// Labels the items of a functools.lru_cache. The tp_traverse of functools.lru_cache visits three
+// objects for each cached call: the key, the result and the type of the linked-list node.
 void label_cached_results(PyTypeObject* type,
                           PyObject* object,
                           Candidates& candidates,

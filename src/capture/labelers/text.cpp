@@ -9,8 +9,8 @@ namespace cyclewatch::capture {
 namespace {
 
 constexpr std::uint32_t kReplacement = 0xFFFD;
-// The longest path on Linux. Longer names are truncated, because copying and comparing them would
-// be slow.
+// The length of the longest path on Linux. Longer texts are truncated, because copying and
+// comparing them would be slow.
 constexpr Py_ssize_t kLongestText = 4096;
 
 std::string_view ascii_view(PyObject* text) noexcept {

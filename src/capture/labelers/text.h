@@ -14,10 +14,10 @@
 namespace cyclewatch::capture {
 
 // The first 4,096 characters of an exact str as UTF-8, with U+FFFD for lone surrogates; empty for
-// anything else. The view is valid as long as this object and the str.
+// anything else. The view is valid as long as both this object and the str exist.
 class Utf8Text {
   public:
-    // Does not copy, and cannot throw, if the text is ASCII.
+    // If the text is ASCII, it is not copied, and the constructor cannot throw.
     explicit Utf8Text(PyObject* text);
     Utf8Text(const Utf8Text&) = delete;
     Utf8Text& operator=(const Utf8Text&) = delete;
@@ -28,14 +28,14 @@ class Utf8Text {
     std::string_view view_;
 };
 
-// Longer names are considered data and never reported.
+// The longest name that is reported. Longer names are considered user data.
 inline constexpr Py_ssize_t kLongestName = 120;
 
 // True for an exact str that is an identifier of at most kLongestName characters.
 [[nodiscard]] bool is_identifier(PyObject* text) noexcept;
 
 // True for an identifier, or an exact ASCII str of letters, digits and "_" of at most kLongestName
-// characters, as nn.Sequential ("0", "1") and nn.ModuleDict use for their children.
+// characters. nn.Sequential ("0", "1") and nn.ModuleDict use such names for their children.
 [[nodiscard]] bool is_child_name(PyObject* text) noexcept;
 
 // True for an exact str that equals `ascii`; false for null.
@@ -44,12 +44,13 @@ inline constexpr Py_ssize_t kLongestName = 120;
 // Returns the value of the exact str key `ascii`, borrowed, or null. Does not call __eq__ of a key.
 [[nodiscard]] PyObject* find_in_dict(PyObject* dict, std::string_view ascii) noexcept;
 
-// False for code without a source file: generated methods (dataclasses), exec.
+// False for code without a source file, such as generated methods (dataclasses) and code run by
+// exec().
 [[nodiscard]] bool has_file(PyCodeObject* code) noexcept;
 
 [[nodiscard]] std::string path_of(PyCodeObject* code);
 
-// A type's module and qualified name. `module` is empty for builtins, or if it is unknown.
+// A type's module and qualified name. `module` is empty for builtins, and if the module is unknown.
 struct TypeName {
     std::string module;
     std::string qualname;
@@ -63,7 +64,7 @@ struct TypeName {
 // Returns the first of `type` and its bases whose `tp_name` is `name`; null if there is none.
 [[nodiscard]] PyTypeObject* base_named(PyTypeObject* type, const char* name) noexcept;
 
-// True if `tp_name` is `name`. Does not read all of a long `tp_name`.
+// True if `tp_name` is `name`. Reads no more of `tp_name` than the length of `name` requires.
 [[nodiscard]] bool has_tp_name(const PyTypeObject* type, const char* name) noexcept;
 
 }  // namespace cyclewatch::capture

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes C++ callables to C functions that take visitors. Exceptions (std::bad_alloc of a sink)
-// must not propagate through the interpreter's C frames: they end the visit and are rethrown
-// afterwards.
+// Passes C++ callables to C functions that take visitors. Exceptions, such as std::bad_alloc thrown
+// by a sink, must not propagate through the interpreter's C frames. An exception therefore ends the
+// visit and is rethrown afterwards.
 #pragma once
 
 #include <Python.h>
@@ -79,7 +79,7 @@ void visit_members(PyTypeObject* type, PyObject* object, Visit&& visit) {
 
 using FrameAccess = int (*)(PyObject*, cyclewatch_frame_visitor, void*);
 
-// Calls visit(const cyclewatch_frame_reference* reference). `access`: cyclewatch_visit_frame or
+// Calls visit(const cyclewatch_frame_reference* reference). `access` is cyclewatch_visit_frame or
 // cyclewatch_visit_generator.
 template <typename Visit>
 void visit_frame_references(FrameAccess access, PyObject* object, Visit&& visit) {

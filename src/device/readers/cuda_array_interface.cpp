@@ -42,7 +42,7 @@ struct Names {
     OwnedRef value = interned("value");
 };
 
-// The storage is freed when the object that owns it dies.
+// A storage that is freed when the object that owns it dies.
 class WeakObject final : public WeakStorage {
   public:
     explicit WeakObject(OwnedRef reference) noexcept : reference_(std::move(reference)) {}
@@ -210,7 +210,7 @@ ReadOutcome CudaArrayInterfaceReader::read_cupy(PyTypeObject* type,
     return outcome;
 }
 
-// The referent of a weak proxy, otherwise the object itself; borrowed.
+// Returns the referent if `object` is a weak proxy, otherwise `object` itself; borrowed.
 PyObject* unwrap_proxy(PyObject* object) noexcept {
     if (object != nullptr && PyWeakref_CheckProxy(object)) {
         PyObject* const target = reinterpret_cast<PyWeakReference*>(object)->wr_object;
@@ -352,7 +352,8 @@ ReadOutcome CudaArrayInterfaceReader::read_getter(PyObject* object, OwnerReading
 }  // namespace
 
 bool cuda_array_library_imported() noexcept {
-    // Never released: the interpreter may be finalized before static objects are destroyed.
+    // The names are never released, because the interpreter may be finalized before static objects
+    // are destroyed.
     static const std::array<PyObject*, kLibraries.size()> names = [] {
         std::array<PyObject*, kLibraries.size()> made{};
         std::ranges::transform(kLibraries, made.begin(), PyUnicode_InternFromString);

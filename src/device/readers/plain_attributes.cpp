@@ -91,7 +91,7 @@ std::optional<std::int64_t> integer(PyObject* object) noexcept {
     int overflow = 0;
     const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
     if (overflow > 0) {
-        // An address in the upper half of the address space.
+        // The int may be an address in the upper half of the address space.
         const unsigned long long bits = PyLong_AsUnsignedLongLongMask(object);
         PyErr_Clear();
         return static_cast<std::int64_t>(bits);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads attributes of other libraries' objects without running Python code: calls C descriptors
-// directly and reads instance attributes from the interpreter's internal structures. Never uses
-// `getattr`, so overridden attributes are ignored.
+// Reads attributes of other libraries' objects without running Python code. C descriptors are
+// called directly, and instance attributes are read from the interpreter's internal structures.
+// Never uses `getattr`, so overridden attributes are ignored.
 //
 // Everything here: REQUIRES: GIL held. RUNS PYTHON: never; only C getters of the object's library.
 // Leaves no Python error set.
@@ -21,7 +21,8 @@ namespace cyclewatch::device {
 [[nodiscard]] bool is_c_attribute(PyObject* attribute) noexcept;
 
 // The value of the C attribute `name` that `type`, a base of the object's type, defines or
-// inherits. Null if there is none, if it is defined in Python, or if its getter raised.
+// inherits. Null if there is no such attribute, if it is defined in Python, or if its getter
+// raised.
 [[nodiscard]] python::OwnedRef c_attribute(PyTypeObject* type,
                                            PyObject* object,
                                            PyObject* name) noexcept;
@@ -31,7 +32,7 @@ namespace cyclewatch::device {
 [[nodiscard]] PyObject* instance_attribute(PyObject* object, const char* name) noexcept;
 
 // The value for the str key `name` of an exact dict, borrowed; null if there is none. Compares only
-// str keys: a lookup could run the __eq__ of another key.
+// str keys, because an ordinary lookup could run the __eq__ of another key.
 [[nodiscard]] PyObject* entry(PyObject* dict, const char* name) noexcept;
 
 // The value of an exact int that fits into 64 bits; nullopt for any other object, and for null.

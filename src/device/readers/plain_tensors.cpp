@@ -15,8 +15,8 @@ using torch_api::get;
 using torch_api::number_of;
 
 constexpr std::size_t kMaxKinds = 32;
-// The pointers that are searched for are among the first words of each C++ object, none of which is
-// smaller.
+// Number of words to search in a C++ object. The pointers are among the first words, and no object
+// that is searched is smaller.
 constexpr std::size_t kWords = 8;
 
 const std::uint64_t* words_at(std::uint64_t address) noexcept {
@@ -27,8 +27,8 @@ const std::uint64_t* words_of(PyObject* object) noexcept {
     return reinterpret_cast<const std::uint64_t*>(object);
 }
 
-// The first word with this value, at or after word 2; 0 if there is none. The first words of an
-// object are those of its base class.
+// The first word with this value, at or after word 2; 0 if there is none. The search starts at word
+// 2, because the words before it belong to the base class.
 std::size_t word_of(const std::uint64_t* words, std::size_t count, std::uint64_t value) noexcept {
     for (std::size_t word = 2; value != 0 && word < count; ++word) {
         if (words[word] == value) {
@@ -84,7 +84,7 @@ std::uint64_t PlainTensors::read(PyObject* tensor, OwnerReading& reading) {
 }
 
 void PlainTensors::learn(PyObject* tensor, const OwnerReading& reading) {
-    // A shape is not read during torch.jit.trace().
+    // The shape is empty if the reader did not read it, as during torch.jit.trace().
     if (!trusted_ || kinds_.size() == kMaxKinds || Py_TYPE(tensor) != torch_->tensor ||
         reading.shape.empty()) {
         return;
@@ -100,7 +100,8 @@ void PlainTensors::learn(PyObject* tensor, const OwnerReading& reading) {
     }
 }
 
-// Returns false if the C interface and the Python functions disagree. Adds the kind.
+// Returns false if the C interface and the Python functions disagree. Otherwise adds the kind of
+// the tensor to kinds_.
 bool PlainTensors::agrees(PyObject* tensor, const Layout& layout, const OwnerReading& reading) {
     const Handle handle = words_of(tensor) + layout.tensor;
     Kind kind;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads tensors without autograd state through torch's stable C interface, which takes a tenth of
-// the time of its Python functions.
+// Reads tensors without autograd state through torch's stable C interface. Its functions take a
+// tenth of the time of torch's Python functions.
 //
-// The interface does not provide the address of the storage, which is read from the C++ objects.
-// The offsets are not assumed: learn() finds them with the values that torch's Python functions
-// returned. It verifies every value for each C++ class, device and data type before read() is used
-// for them.
+// The interface does not provide the address of the storage, which is therefore read from the C++
+// objects. The offsets of the fields are not assumed: learn() finds them by searching for the
+// values that torch's Python functions returned. It verifies every value for each C++ class, device
+// and data type before read() is used for tensors of that kind.
 #pragma once
 
 #include <Python.h>
@@ -63,7 +63,7 @@ class PlainTensors {
     [[nodiscard]] bool has_autograd_state(Handle tensor) const;
     [[nodiscard]] bool kind_of(Handle tensor, Kind& kind) const;
     [[nodiscard]] std::uint64_t bytes_of(Handle tensor) const;
-    // Empty if it is not known. Valid until the next call.
+    // The result is empty if the shape is not known. The reference is valid until the next call.
     [[nodiscard]] const std::string& shape_of(Handle tensor);
     [[nodiscard]] const KnownKind* find(const Kind& kind) const noexcept;
     [[nodiscard]] Layout layout_of(PyObject* tensor, std::uint64_t data) const;

@@ -26,9 +26,9 @@ namespace cyclewatch::device {
 // `__cuda_array_interface__`. Verifies addresses with `queries`, which must outlive the reader, or
 // with the process-wide instance if it is null. Returns null if out of memory.
 //
-// In most libraries that attribute runs Python code (in CuPy, that of NumPy). CuPy and Numba arrays
-// are therefore read through their fields (docs/design/devices.md). For other types, the attribute
-// is read only if it is a C getter.
+// In most libraries, reading that attribute runs Python code; in CuPy, it runs NumPy's Python code.
+// CuPy and Numba arrays are therefore read through their fields (docs/design/devices.md). For other
+// types, the attribute is read only if it is a C getter.
 [[nodiscard]] std::unique_ptr<OwnerReader> make_cuda_array_interface_reader(
     DeviceQueries* queries = nullptr) noexcept;
 

@@ -18,7 +18,7 @@ constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 48;  // 65,535 such owne
 constexpr Py_ssize_t kMaxDimensions = 64;
 constexpr Py_ssize_t kMaxCharacters = 1000;
 
-// Clears the pending error, if any. Text or a shape that cannot be read is omitted.
+// Clears the pending error, if any, because a text or shape that cannot be read is only omitted.
 void clear_error() {
     if (PyErr_Occurred() != nullptr && !python::defer_exception()) {
         PyErr_Clear();

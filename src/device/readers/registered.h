@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types registered by the user, each with a Python function that reads instances:
+// Types registered by the user, each with a Python function that reads instances. This is the only
+// reader that runs Python inside a collection. The function has the following interface.
 //     reader(obj) -> {"device": "cuda:0", "nbytes": int, "data_ptr": int, "shape": ...,
 //                     "dtype": ...} or None
-// This is the only reader that runs Python inside a collection.
 #pragma once
 
 #include <string>
@@ -27,7 +27,8 @@ class RegisteredReader final : public OwnerReader {
     [[nodiscard]] ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept override;
     [[nodiscard]] bool runs_user_code() const noexcept override { return true; }
 
-    // Messages about readers with invalid results since the last call, one per registration.
+    // Messages about readers that returned invalid results since the last call, one per
+    // registration.
     [[nodiscard]] std::vector<std::string> take_failures();
 
   private:

@@ -11,8 +11,8 @@ namespace cyclewatch::device {
 
 using python::OwnedRef;
 
-// A reference to a TensorImpl, with the calling convention of at::Tensor, which depends on having a
-// non-trivial destructor. Only torch releases the reference.
+// A reference to a TensorImpl. The non-trivial destructor ensures that it is passed and returned
+// like an at::Tensor. Only torch releases the reference.
 struct TensorComponents::Tensor {
     std::uint64_t impl;
     ~Tensor() {}  // NOLINT(modernize-use-equals-default): would be trivial
@@ -26,8 +26,8 @@ enum class Access : std::uint8_t {
     by_operator,
 };
 
-// Returns the word of `object` that stores the address of its C++ tensor. Its offset is that of
-// `impl` in `tensor`.
+// Returns the word of `object` that stores the address of its C++ tensor. The offset of this word
+// is that of `impl` in `tensor`.
 std::uint64_t* tensor_word(PyObject* object,
                            PyObject* tensor,
                            std::uint64_t impl,
@@ -41,8 +41,8 @@ std::uint64_t* tensor_word(PyObject* object,
     return nullptr;
 }
 
-// While this exists, operators that the calling thread calls run as in a new thread: without
-// dispatch modes, traces, transforms and profilers.
+// For a scope, operators that the calling thread calls run as in a new thread, without dispatch
+// modes, traces, transforms and profilers.
 class DefaultDispatch {
   public:
     using State = std::array<std::uint64_t, 2>;
@@ -141,7 +141,7 @@ void TensorComponents::set_up(const torch_api::TorchFunctions& torch) {
 
 TensorComponents::Handle TensorComponents::component(const Function& function,
                                                      std::uint64_t tensor) const {
-    // The function's result is constructed in the new object.
+    // `function` returns an at::Tensor by value, which is constructed directly in the new Tensor.
     return Handle(new Tensor(function.get(&tensor)), deleter_);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the tensors that a sparse or nested tensor consists of: its values and indices. The
-// Python methods that return them call operators, which are visible to dispatch modes and
+// Finds the tensors that a sparse or nested tensor consists of: its values and indices. The Python
+// methods that return these tensors call operators, which are visible to dispatch modes and
 // profilers. The C++ functions that implement these operators are called directly.
 #pragma once
 
@@ -29,8 +29,9 @@ class TensorComponents {
     // `torch` must outlive this object. May throw std::bad_alloc.
     void set_up(const torch_api::TorchFunctions& torch);
 
-    // Visits each component, the values first, except those whose function this torch version
-    // lacks. A `tensor` with the layout strided must be nested. May throw torch's exceptions.
+    // Visits each component, the values first. Components whose function this torch version lacks
+    // are omitted. If the layout of `tensor` is strided, it must be a nested tensor. May throw
+    // torch's exceptions.
     void visit(PyObject* tensor, const std::function<void(const TensorComponent&)>& visit) const;
 
   private:

@@ -155,7 +155,8 @@ bool is_being_imported(PyObject* module) noexcept {
 bool fetch(TorchFunctions& torch) noexcept {
     PyObject* const top = imported("torch");
     PyObject* const native = imported("torch._C");
-    // If torch were called during its import, parts of it would be initialized too early.
+    // If torch were called while it is being imported, parts of torch would be initialized too
+    // early.
     if (top == nullptr || native == nullptr || is_being_imported(top)) {
         return false;
     }
@@ -174,7 +175,8 @@ bool fetch(TorchFunctions& torch) noexcept {
                           fetch_all(torch.tensor_base->tp_dict, kTensorAttributes, torch) &&
                           fetch_all(torch.storage_base->tp_dict, kStorageAttributes, torch) &&
                           fetch_all(torch.device->tp_dict, kDeviceAttributes, torch);
-    // For static methods, the attribute is the function, while the dict's entry is a descriptor.
+    // Static methods are read as attributes, which are functions, whereas the entry in the dict is
+    // a descriptor.
     PyObject* const storage_type = reinterpret_cast<PyObject*>(torch.storage_base);
     torch.storage_expired = steal(PyObject_GetAttrString(storage_type, "_expired"));
     torch.storage_free_weak_ref = steal(PyObject_GetAttrString(storage_type, "_free_weak_ref"));

@@ -76,7 +76,8 @@ struct TorchFunctions {
 [[nodiscard]] std::uint64_t number_of(const OwnedRef& result) noexcept;
 
 // Returns the result of `access`. torch creates the Python object of a gradient, base or storage on
-// first access and keeps it as long as the C++ object. Increments `created` if that happens here.
+// first access, and keeps it alive as long as the C++ object. Increments `created` if `access`
+// created the object.
 template <typename Access>
 [[nodiscard]] OwnedRef get_counted(Access access, int& created) {
     const int young_count = cw_young_count();
@@ -90,8 +91,8 @@ template <typename Access>
 // Calls a function without arguments. False if `function` is null or the result is not True.
 [[nodiscard]] bool is_true(const OwnedRef& function) noexcept;
 
-// For a scope, torch's C functions ignore __torch_function__ of subclasses and every
-// TorchFunctionMode (torch.set_default_device() installs one).
+// For a scope, torch's C functions ignore the __torch_function__ of subclasses and every
+// TorchFunctionMode, such as the one that torch.set_default_device() installs.
 class WithoutTorchFunction {
   public:
     explicit WithoutTorchFunction(const TorchFunctions& torch) noexcept

@@ -32,7 +32,7 @@ std::string_view text_of(PyObject* name) {
 
 }  // namespace
 
-// Only those of C types, which run no user code.
+// Uses only the getters of C types, because they run no user code.
 const TorchGraph::Getters& TorchGraph::getters(PyTypeObject* type) {
     const auto [known, is_new] = getters_.try_emplace(type);
     Getters& getters = known->second;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects that the autograd graph of a tensor keeps alive: parameters, saved tensors, and the
-// contexts of functions that are written in Python. The graph consists of C++ nodes, which refer to
-// each other invisibly to the collector.
+// Finds the objects that the autograd graph of a tensor keeps alive: parameters, saved tensors, and
+// the contexts of functions that are written in Python. The graph consists of C++ nodes. The
+// references between nodes are invisible to the collector.
 #pragma once
 
 #include <Python.h>
@@ -25,8 +25,9 @@ namespace cyclewatch::device {
 class TorchGraph {
   public:
     // Appends the objects that the graph of `grad_fn` keeps alive, for the tensor `holder`. Has no
-    // effect if the graph of an earlier tensor includes `grad_fn` and keeps `holder` alive, so pass
-    // results before the tensors that they depend on. Visits at most kMaxSteps nodes in total.
+    // effect if the graph of an earlier tensor includes `grad_fn` and keeps `holder` alive. Callers
+    // should therefore pass the result of an operation before the tensors that it depends on.
+    // Visits at most kMaxSteps nodes in total.
     void add(PyObject* holder, python::OwnedRef grad_fn, std::vector<OwnerReference>& references);
 
   private:

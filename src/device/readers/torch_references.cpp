@@ -14,7 +14,7 @@ using torch_api::number_of;
 
 namespace {
 
-// Ours, and the one that torch keeps as long as C++ code refers to the tensor or storage.
+// One reference is ours. torch keeps the other as long as C++ code refers to the tensor or storage.
 constexpr Py_ssize_t kOursAndTorchs = 2;
 
 }  // namespace
@@ -48,15 +48,16 @@ void TorchReferences::count(PyObject* object, OwnerReading& reading) {
         return;
     }
     reading.storage_references = number_of(call(torch_->storage_use_count, address.get()));
-    // One is from its Python object. Others are from views, autograd or other C++ code.
+    // One reference to the tensor is from its Python object. The rest are from views, autograd or
+    // other C++ code.
     reading.known_references = 1 - (tensor_references - 1);
     const std::uint64_t storage = number_of(address);
     add_base(object, storage, reading);
     add_storage_object(object, storage, reading);
 }
 
-// The base of a view is alive as long as the view, even if no Python code refers to it, such as the
-// result of a Linear layer.
+// A view keeps its base alive, even if no Python code refers to the base (for example, the result
+// of a Linear layer).
 void TorchReferences::add_base(PyObject* tensor, std::uint64_t storage, OwnerReading& reading) {
     if (call(torch_->is_view, tensor).get() != Py_True) {
         return;
@@ -75,15 +76,16 @@ void TorchReferences::add_base(PyObject* tensor, std::uint64_t storage, OwnerRea
     }
     reading.base = base.get();
     if (Py_REFCNT(base.get()) <= unshared_refcount_) {
-        // All references except that of its Python object must come from dead views.
+        // All references to the base, except that of its Python object, must come from dead views.
         const auto references =
             static_cast<std::int64_t>(number_of(call(torch_->use_count, base.get())));
         reading.unshared.push_back({base.get(), 1 - (references - 1)});
     }
 }
 
-// The Python object of a storage refers to the storage, and torch keeps it as long as another C++
-// object does. If Python code refers to it, it is an owner.
+// The Python object of a storage refers to the storage. torch keeps the Python object alive as long
+// as another C++ object refers to the storage. If Python code refers to the Python object, it is an
+// owner itself.
 void TorchReferences::add_storage_object(PyObject* tensor,
                                          std::uint64_t storage,
                                          OwnerReading& reading) {

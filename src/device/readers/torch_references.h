@@ -17,7 +17,7 @@ namespace cyclewatch::device {
 // leave a Python error set.
 class TorchReferences {
   public:
-    // `alias`: null if StorageAlias::set_up() failed. The arguments must outlive this object.
+    // `alias` is null if StorageAlias::set_up() failed. The arguments must outlive this object.
     void set_up(const torch_api::TorchFunctions& torch, StorageAlias* alias) noexcept {
         torch_ = &torch;
         alias_ = alias;
@@ -26,12 +26,12 @@ class TorchReferences {
     // Implements OwnerReader::count_references(), except for the parts.
     void count(PyObject* object, OwnerReading& reading);
 
-    // The number to add to `known_references` of a gradient: the reference from its tensor is
-    // known, other Python references are not. REQUIRES: the caller owns one reference.
+    // The number to add to `known_references` of a gradient, because the reference from its tensor
+    // is known, but other Python references are not. REQUIRES: the caller owns one reference.
     [[nodiscard]] static std::int64_t known_to_gradient(PyObject* gradient) noexcept;
 
-    // Implements OwnerReader::hidden_references(). If a C++ object also refers to a tensor or to a
-    // storage, torch keeps a reference to its Python object.
+    // Implements OwnerReader::hidden_references(). torch keeps a reference to the Python object of
+    // a tensor or storage if another C++ object refers to the tensor or storage.
     [[nodiscard]] Py_ssize_t hidden(PyObject* object) const noexcept;
 
   private:

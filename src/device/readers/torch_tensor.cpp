@@ -28,10 +28,10 @@ using torch_api::is_true;
 using torch_api::number_of;
 using torch_api::WithoutTorchFunction;
 
-// A weak reference to a StorageImpl. Does not keep its memory alive.
+// A weak reference to a StorageImpl, which does not keep the memory of the storage alive.
 class TorchWeakStorage final : public WeakStorage {
   public:
-    // `counted`: the address of the StorageImpl if StorageAlias can read its reference counts.
+    // `counted` is the address of the StorageImpl if StorageAlias can read its reference counts.
     TorchWeakStorage(const torch_api::TorchFunctions& torch,
                      OwnedRef handle,
                      std::uint64_t counted = 0) noexcept
@@ -135,8 +135,8 @@ class TorchReader final : public OwnerReader {
         PyErr_Clear();
     }
 
-    // Counts the objects that share the C++ tensor: they refer to it as a base, as a gradient or
-    // from an autograd graph. Its Python object is not counted.
+    // Counts the references to the C++ tensor from views of it, from the tensor whose gradient it
+    // is, and from autograd graphs. The reference from its Python object is not counted.
     [[nodiscard]] Py_ssize_t library_holders(PyObject* object) noexcept override {
         const WithoutTorchFunction guard(torch_);
         const std::uint64_t count = guard.entered() ? number_of(call(torch_.use_count, object)) : 0;
@@ -227,7 +227,8 @@ class TorchReader final : public OwnerReader {
                                    : read_own_storage(tensor, kind.in_python, reading);
     }
 
-    // The storage of the values is reported as the owner's, and those of the indices as parts.
+    // The storage of the values is reported as the owner's storage, and the storages of the indices
+    // as parts.
     ReadOutcome read_components(PyObject* tensor, OwnerReading& reading) {
         components_.visit(tensor, [&](const TensorComponent& component) {
             OwnerReading part;
@@ -254,8 +255,9 @@ class TorchReader final : public OwnerReader {
         if (!has_storage(tensor)) {
             return ReadOutcome::owns_nothing;
         }
-        // Before the size, which may be symbolic: evaluating it would add a guard to an export. The
-        // storage's data_ptr() is not used, because it copies a copy-on-write storage.
+        // The address is read before the size, because the size may be symbolic, and evaluating a
+        // symbolic size would add a guard to an export. The storage's data_ptr() is not used,
+        // because it copies a copy-on-write storage.
         reading.storage = number_of(call(torch_.data_address, tensor));
         if (reading.storage == 0) {
             return ReadOutcome::owns_nothing;  // a wrapper, fake or empty tensor
@@ -288,8 +290,8 @@ class TorchReader final : public OwnerReader {
         }
         const StorageAlias::View view(alias_, storage);
         const ReadOutcome outcome = read_rest_of_storage(view.object(), reading);
-        // Avoid a weak reference to the tensor if possible: the tensor's finalizers can see it, and
-        // torch.utils.swap_tensors() rejects tensors that have one.
+        // Avoid a weak reference to the tensor if possible, because the tensor's finalizers can see
+        // it, and torch.utils.swap_tensors() rejects tensors that have weak references.
         reading.goes_with_storage =
             reading.weak_storage && number_of(call(torch_.storage_use_count, address.get())) == 1;
         return outcome;
@@ -297,7 +299,7 @@ class TorchReader final : public OwnerReader {
 
     // True if reading `grad` or `grad_fn` has no side effect. For a view whose base was modified,
     // autograd regenerates its graph node by calling operators, which dispatch modes and profilers
-    // see. The version shows whether there were any modifications.
+    // see. The version counter shows whether the base was modified.
     [[nodiscard]] bool may_read_graph(PyObject* tensor) const noexcept {
         return call(torch_.is_view, tensor).get() != Py_True ||
                (call(torch_.is_inference, tensor).get() == Py_False &&
@@ -308,12 +310,14 @@ class TorchReader final : public OwnerReader {
         if (!may_read_graph(tensor)) {
             return false;
         }
-        // For other tensors, torch issues a Python warning.
+        // `grad` is read only for these tensors, because torch issues a Python warning for all
+        // others.
         return get(torch_.is_leaf, tensor).get() == Py_True ||
                get(torch_.retains_grad, tensor).get() == Py_True;
     }
 
-    // The reference from a tensor to its gradient is in C++, invisible to the collector.
+    // The reference from a tensor to its gradient is stored in C++ and is therefore invisible to
+    // the collector.
     void add_gradient(PyObject* tensor, OwnerReading& reading) {
         if (!may_read_gradient(tensor)) {
             return;
@@ -333,7 +337,7 @@ class TorchReader final : public OwnerReader {
         }
     }
 
-    // Sets the counts of `reading`, and of those `parts` that are components of `tensor`.
+    // Sets the reference counts of `reading`, and of those `parts` that are components of `tensor`.
     void count(PyObject* tensor, OwnerReading& reading, std::span<OwnerReading> parts) {
         if (PyType_IsSubtype(Py_TYPE(tensor), torch_.tensor_base) == 0 ||
             !kind_of(tensor).has_components) {
@@ -368,9 +372,9 @@ class TorchReader final : public OwnerReader {
         }
     }
 
-    // If this read created the storage object, the object is untracked, so that gc.get_objects()
-    // does not list it. This is safe because it does not refer to other objects. A gradient remains
-    // tracked, because training code accesses it anyway.
+    // If this read creates the storage object, the object is untracked, so that gc.get_objects()
+    // does not list it. This is safe because the storage object does not refer to other objects. A
+    // gradient remains tracked, because training code accesses it anyway.
     OwnedRef storage_object_of(PyObject* tensor, OwnerReading& reading) {
         const int left_objects = reading.left_objects;
         OwnedRef storage =
@@ -392,7 +396,7 @@ class TorchReader final : public OwnerReader {
                                     : read_rest_of_storage(storage, reading);
     }
 
-    // Everything except the address.
+    // Reads everything except the address.
     ReadOutcome read_rest_of_storage(PyObject* storage, OwnerReading& reading) {
         reading.device = device_of(storage);
         reading.bytes = number_of(call(torch_.storage_bytes, storage));
@@ -405,8 +409,8 @@ class TorchReader final : public OwnerReader {
         return reading.device.empty() ? ReadOutcome::failed : ReadOutcome::owns;
     }
 
-    // Cached, because torch creates a new torch.device for each access and formats it with a C++
-    // stream. Comparison is implemented in C.
+    // The text of each device is cached, because torch creates a new torch.device for each access
+    // and formats it with a C++ stream. Comparing two torch.device objects only runs C code.
     const std::string& device_of(PyObject* storage) {
         static const std::string unknown;
         OwnedRef device = get(torch_.storage_device, storage);
@@ -438,7 +442,7 @@ class TorchReader final : public OwnerReader {
         return text;
     }
 
-    // Cached: dtypes are few and immortal.
+    // The names are cached by address, because there are few dtypes, and dtypes are never freed.
     const std::string& dtype_of(PyObject* tensor) {
         static const std::string unknown;
         const OwnedRef dtype = get(torch_.dtype, tensor);
