@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// States whether a program needs automatic garbage collection: the cost of the collections, and the
-// memory they freed. Plain text, not escaped.
+// States the cost of automatic garbage collection and the memory it freed, so that users can decide
+// whether they need it. Plain text, not escaped.
 #pragma once
 
 #include <string>
