@@ -107,7 +107,7 @@ class EdgeClassifier {
             if (target_ == holder_) {
                 return kRecursiveClosure;
             }
-            // The cycle consists only of functions that call each other.
+            // Check if the cycle consists only of functions, which then call each other.
             const bool others = any_holder(
                 [this](std::uint32_t node) { return !graph_.is(node, NodeKind::function); });
             return others ? kClosure : kRecursivePair;
@@ -349,16 +349,16 @@ class EdgeClassifier {
         });
     }
 
-    // The node whose code creates the reference: for a container the object that refers to it, for
-    // a bound method its instance. The creator of a partial is not known.
+    // The node whose code creates the reference: for a container, the object that refers to it; for
+    // a bound method, its instance. The creator of a partial is not known.
     [[nodiscard]] std::uint32_t author_of_holder() const {
         return graph_.is(holder_, NodeKind::bound_method)
                    ? target_
                    : cycle_.holder(cycle_.outside_containers(i_));
     }
 
-    // The origin of the code that creates the reference. The origin of an attribute that user code
-    // stores on a library's object is user code.
+    // The origin of the code that creates the reference. If user code stores an attribute on a
+    // library's object, the origin is user code.
     [[nodiscard]] Origin origin_of_code() const {
         const Origin origin = origin_of(graph_, author_of_holder());
         if (origin == Origin::user) {
@@ -370,8 +370,8 @@ class EdgeClassifier {
         return own ? Origin::user : origin;
     }
 
-    // True if the holder is a callable and is not called by user code, so that a weak reference
-    // would not be dereferenced. A partial counts as such a caller.
+    // True if the holder is a callable that code other than the user's calls, such as a library or
+    // a functools.partial. Such code would not dereference a weak reference.
     [[nodiscard]] bool is_called_by_others() const {
         const std::size_t k = cycle_.previous(i_);
         const CollapsedEdge& previous = graph_.edges[cycle_.edges[k]];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handles storages that are reachable from several findings: counts the findings that share them,
-// and attributes their bytes to one finding for sums over all findings.
+// Handles storages that are reachable from several findings. Counts the findings that share a
+// storage, and attributes its bytes to one of them, so that the findings can be added up.
 #pragma once
 
 #include <cstdint>

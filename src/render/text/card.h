@@ -15,9 +15,9 @@
 namespace cyclewatch::render {
 
 inline constexpr std::size_t kLeastWidth = 40;
-inline constexpr std::size_t kIndent = 4;      // under the rank
-inline constexpr std::size_t kMargin = 10;     // indent and keyword column (cut, cycle ...)
-inline constexpr std::size_t kOwnerLines = 4;  // one less on a compact card
+inline constexpr std::size_t kIndent = 4;            // under the rank
+inline constexpr std::size_t kMargin = 10;           // indent and keyword column (cut, cycle ...)
+inline constexpr std::size_t kOwnerLines = 4;        // one less on a compact card
 inline constexpr std::size_t kFewestOwnerLines = 2;  // to make room for places to change
 inline constexpr std::size_t kAlternatives = 2;
 
