@@ -255,7 +255,7 @@ std::string otherwise(const CollapsedGraph& graph, const Cut& cut) {
     if (has(Origin::library) && !has(Origin::user)) {
         const std::string remove =
             cut.parent == kNone ? "" : "drop the " + name_in_text(graph, cut.parent) + " and ";
-        return " All of this is library code: report it to its maintainers. Until it is fixed, " +
+        return " All of this is library code: report it to the maintainers. Until it is fixed, " +
                (method.empty() ? "" : "call " + method + ", ") + remove +
                "call `gc.collect()` after use.";
     }
@@ -324,7 +324,7 @@ std::string reason_of(const CollapsedGraph& graph,
         slots_of(graph, candidate.edges[i]));
     if (candidate.shared_cell) {
         text += "; " + std::to_string(candidate.equivalent) +
-                " references share this one variable: cutting one of them is not enough, clear "
+                " references share this one variable: cutting one of them is not enough; clear "
                 "the variable or change all of them";
     } else if (cut.parent != kNone && cut.references == 1) {
         text += "; everything else is still reachable from " + name_in_text(graph, cut.parent) +
@@ -345,7 +345,7 @@ std::string reason_of(const CollapsedGraph& graph,
                 " references listed must be cut: if one is left, a cycle remains";
     }
     if (!candidate.enough) {
-        text += "; this ends the shortest cycle, but no small set of references ends all cycles";
+        text += "; this breaks the shortest cycle, but no small set of references breaks all cycles";
     }
     return text;
 }
@@ -374,9 +374,9 @@ std::string cost_of(const CollapsedGraph& graph, const Cut& cut) {
         return {};
     }
     if (is_set_of_back_pointers(cut) && graph.node(cut.parent).supports_weakref) {
-        return "a child does not keep " +
-               (cut.on_every_cycle ? name_in_text(graph, cut.parent) : "its parent") +
-               " alive (`make().child` breaks) and cannot be pickled";
+        return "code that uses a child must keep " +
+               (cut.on_every_cycle ? name_in_text(graph, cut.parent) : "the parent") +
+               " alive; children cannot be pickled";
     }
     const Candidate& first = cut.cut.front();
     return advice::fill(text_for(graph, first, &advice::Words::cost),

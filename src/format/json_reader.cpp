@@ -250,8 +250,8 @@ void check_header(const json& document) {
              "the report has version " + version.dump() + ", but this cyclewatch reads version " +
                  std::to_string(model::kReportSchemaVersion) +
                  (version > model::kReportSchemaVersion
-                      ? ": use a newer cyclewatch"
-                      : ": record the report again with this cyclewatch"));
+                      ? ": use a newer version of cyclewatch"
+                      : ": record the report again with this version"));
     }
 }
 
