@@ -53,8 +53,8 @@ Origin origin_of_code(const CollapsedGraph& graph, const Candidate& candidate) {
                             : base::origin_of_path(base::path_of_location(location));
 }
 
-// True if it is unknown which end is the parent, and nothing else refers to the target. Whether a
-// weak reference would keep working then depends on the rest of the program.
+// True if it is unknown which end is the parent, and nothing else refers to the target. The graph
+// then does not show whether the reference may be weak.
 bool is_only_owner(const CollapsedGraph& graph, const Candidate& candidate) {
     const std::uint32_t target = graph.targets[candidate.edges.front()];
     const auto own = std::ranges::count_if(
@@ -64,9 +64,9 @@ bool is_only_owner(const CollapsedGraph& graph, const Candidate& candidate) {
            graph.references_to[target] == static_cast<std::uint64_t>(own);
 }
 
-// Returns the advice or cost of `candidate`, as selected by `text`. Returns the corresponding text
-// of kNotWeak if the usual text suggests a weak reference to an object that does not support weak
-// references, and that of kOnlyOwner if is_only_owner().
+// Returns the advice or cost of `candidate`, as selected by `text`. If the usual text suggests a
+// weak reference to an object that does not support weak references, returns the text of kNotWeak.
+// If is_only_owner(), returns the advice of kOnlyOwner instead of that for a weak reference.
 const std::string& text_for(const CollapsedGraph& graph,
                             const Candidate& candidate,
                             std::string advice::Words::*text) {
@@ -345,7 +345,8 @@ std::string reason_of(const CollapsedGraph& graph,
                 " references listed must be cut: if one is left, a cycle remains";
     }
     if (!candidate.enough) {
-        text += "; this breaks the shortest cycle, but no small set of references breaks all cycles";
+        text +=
+            "; this breaks the shortest cycle, but no small set of references breaks all cycles";
     }
     return text;
 }

@@ -134,8 +134,8 @@ class Analysis {
 
     // Returns the index in builders_. Cycles of classes are merged into one finding if they retain
     // no bytes themselves and have the same payload references to cut. Examples: classes that share
-    // a variable, and a class and the class with which @dataclass(slots=True) replaces it. The
-    // merged finding has the least of their signatures.
+    // a variable; a class and its replacement by @dataclass(slots=True). The merged finding has the
+    // least of their signatures.
     std::uint32_t add_builder(FindingBuilder&& builder, bool retains_bytes) {
         const auto last = static_cast<std::uint32_t>(builders_.size());
         if (!retains_bytes && !builder.payload_edges().empty()) {

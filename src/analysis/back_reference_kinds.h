@@ -57,9 +57,9 @@ class BackReferenceKinds {
                                                   std::span<const char> is_back);
 
     // Sorts `kinds` for display. Kinds with the pattern of the first one come first, then those
-    // that refer to `parent` (a collapsed node). Next come those with the most references to the
-    // target's class, with the most references, and on the cycle. Two kinds compare equal only if
-    // all of their names are the same.
+    // that refer to `parent` (a collapsed node). Ties are broken by the number of references to the
+    // target's class, then by the number of references of the kind, then by whether they are on the
+    // cycle. Two kinds compare equal only if all of their names are the same.
     void sort_for_reader(std::vector<Candidate>& kinds, std::uint32_t parent) const;
 
     // The score of each role, which is that of its best kind.

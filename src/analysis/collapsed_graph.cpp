@@ -139,8 +139,9 @@ class Collapse {
         }
     }
 
-    // Collapses a traceback chain into its exception (or into the traceback that another object
-    // refers to), so that the depth at which an exception was raised does not matter.
+    // Collapses traceback chains, so that the depth at which an exception was raised does not
+    // matter. A chain becomes part of its exception, or of the traceback to which another object
+    // refers.
     void hide_tracebacks(const std::vector<char>& keep) {
         for (const model::Edge& edge : graph_.edges) {
             const std::size_t target = index_of(edge.target);

@@ -370,8 +370,8 @@ class EdgeClassifier {
         return own ? Origin::user : origin;
     }
 
-    // True if the holder is a callable that code other than the user's calls, such as a library or
-    // a functools.partial. Such code would not dereference a weak reference.
+    // True if the holder is a callable whose caller is not user code but, for example, a library or
+    // a functools.partial. Such a caller would not dereference a weak reference.
     [[nodiscard]] bool is_called_by_others() const {
         const std::size_t k = cycle_.previous(i_);
         const CollapsedEdge& previous = graph_.edges[cycle_.edges[k]];

@@ -64,7 +64,7 @@ model::SourceLocation source_of(const CollapsedGraph& graph, std::uint32_t edge)
         is_known(source_of_node(graph, graph.targets[edge]))) {
         return source_of_node(graph, graph.targets[edge]);
     }
-    // The class of an object does not locate an attribute, because any code may store the
+    // The location of an object's class is not that of an attribute, because any code may store the
     // attribute.
     const bool in_class = !is_attribute(graph, edge) || !graph.is(holder, NodeKind::object);
     const model::SourceLocation& location = source_of_node(graph, holder);

@@ -16,8 +16,8 @@ namespace cyclewatch::analysis {
 // True for an item that has no name: `[3]`, an element of a set.
 [[nodiscard]] bool is_anonymous_item(const CollapsedGraph& graph, std::uint32_t edge);
 
-// References are positions in the component. All arguments of the constructor must outlive this
-// object.
+// References are given as positions in Component::edges. All arguments of the constructor must
+// outlive this object.
 class Roles {
   public:
     static constexpr int kDeepestContainer = 3;  // a list of tuples in a dict

@@ -34,8 +34,8 @@ class SignalsBlocked {
     sigset_t before_{};
 };
 
-// Until destroyed, a write on the calling thread only fails with an error if it exceeds
-// RLIMIT_FSIZE or if its pipe has no reader. Otherwise, the kernel would also deliver SIGXFSZ or
+// Until destroyed, a write on the calling thread that exceeds RLIMIT_FSIZE, or whose pipe has no
+// reader, fails with an error and without a signal. By default, the kernel also delivers SIGXFSZ or
 // SIGPIPE, which terminate a process that neither ignores nor handles them. May be used on any
 // thread; does not acquire locks.
 class WriteSignalsBlocked {

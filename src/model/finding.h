@@ -195,8 +195,8 @@ struct Finding {
     std::vector<Reference> alternatives;  // best first
     std::vector<OwnerSummary> owners;     // largest first, at most kMaxOwnersPerFinding
     std::uint64_t omitted_owners = 0;
-    // The signatures that one code change fixes, largest first, at most kMaxVariants; empty if
-    // there is only one.
+    // The signatures whose cycles one code change fixes, largest first, at most kMaxVariants. Empty
+    // if there is only one signature.
     std::vector<Variant> variants;
     std::uint64_t omitted_variants = 0;
     Picture picture;

@@ -30,8 +30,8 @@ std::string without_index(const std::string& label) {
     return index ? label.substr(0, open) + "[x]" : label;
 }
 
-// The reference of the cycle that stores the bound method, at a known location; `method` if there
-// is none.
+// The reference of the cycle that stores the bound method and has a known location; `method` if
+// there is none.
 const Reference& storing_reference(const Finding& finding, const Reference& method) {
     const std::vector<Reference>& cycle = finding.cycle;
     for (std::size_t at = 0; at < cycle.size(); ++at) {

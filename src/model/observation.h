@@ -85,9 +85,8 @@ struct CollectionRecord {
     friend bool operator==(const CollectionRecord&, const CollectionRecord&) = default;
 };
 
-// Clusters that were counted but not captured, because a captured cluster has the same shape, that
-// is, the same kinds of objects with the same references. They count as occurrences of that
-// cluster's findings.
+// Clusters that were counted but not captured, because a captured cluster has the same kinds of
+// objects with the same references. They count as occurrences of that cluster's findings.
 struct RepeatedShape {
     NodeId twin{};             // an owner in the captured cluster
     std::uint64_t count = 0;   // clusters

@@ -31,8 +31,8 @@ class HeapGraph {
   public:
     static constexpr std::uint32_t kAbsent = collector::ReferenceWalk::kAbsent;
 
-    // `objects`: all tracked objects, including frozen ones. The graph may add objects to it; it
-    // must outlive the graph. `target`: included even if the collector does not track it; may be
+    // `objects`: all tracked objects, including frozen ones. The list must outlive the graph, which
+    // may add objects to it. `target`: included even if the collector does not track it; may be
     // null. `ignored`: an object whose references are left out; may be null. `untracked`: targets
     // for which the graph also includes objects that the collector does not track but that refer to
     // the target from a field, such as a NumPy array with its `base`. `library`: additional

@@ -46,7 +46,7 @@ MemoryRange memory_of(PyObject* exporter) {
 }
 
 // True if the array's memory belongs to a tensor owner. Follows `base`, the attribute through which
-// an array keeps the object alive that owns its memory.
+// an array keeps the owner of its memory alive.
 bool belongs_to_owner(device::OwnerRegistry& registry, PyObject* array) {
     constexpr int kMaxDepth = 16;
     python::OwnedRef at = python::borrow(array);

@@ -289,8 +289,8 @@ class PathFinder::Search {
 namespace {
 
 // Finds the references of a path that every path to the target contains. `inside_` is a growing set
-// of objects around the target. When every reference into the set except for one of the path comes
-// from the set itself, all paths contain that reference.
+// of objects around the target. Once all references to objects of the set come from the set itself,
+// except for one reference of the path, every path contains that reference.
 class SharedReferences {
   public:
     SharedReferences(const HeapGraph& graph,

@@ -29,9 +29,9 @@ struct SearchResult {
     bool in_cycle = false;  // there is no path, but the target is part of a reference cycle
 };
 
-// Limits the total number of objects that the optional searches visit. Optional are the searches
-// for further paths, and for the references that all paths share. The first 100 objects of a search
-// do not count.
+// Limits the total number of objects that the optional searches visit. The optional searches are
+// those for further paths and for the references that all paths share. The first 100 objects of a
+// search do not count.
 class VisitLimit {
   public:
     explicit VisitLimit(std::size_t total) noexcept : left_(total) {}

@@ -47,8 +47,8 @@ struct Fixture {
     PyObject* name = nullptr;
 };
 
-// Which references of the caller's frame to ignore. This is the innermost frame outside this
-// package.
+// Which references of the caller's frame to ignore. The caller's frame is the innermost one outside
+// this package.
 enum class CallerVariables : std::uint8_t {
     count,
     ignore_target,  // the variables that refer to the target
