@@ -206,7 +206,8 @@ class EdgeClassifier {
             return kBackPointer;
         }
         if (origin_of(graph_, target_) != Origin::user) {
-            // A wrapper from contextlib, asyncio etc. around a generator or an exception.
+            // A wrapper around a generator or an exception, such as those of contextlib and
+            // asyncio.
             const NodeKind wrapped = graph_.node(cycle_.target(cycle_.next(i_))).kind;
             if (model::is_suspended(wrapped)) {
                 return kGeneratorStored;

@@ -70,11 +70,16 @@ template <std::size_t size>
 // for "_trainer" and "_Model__trainer".
 [[nodiscard]] std::string_view plain_name(std::string_view name);
 
-// "path:line" of the code that creates the reference, "" if not known. The first of these that is
-// known: the line that stores the attribute; the function that captures the variable or is stored
-// in the attribute; the hook; the frame; the class, if it is itself the holder; the line that
-// allocated the holder; the location of `keeper`, the reference that leads to the container or
-// partial, unless this location is in the standard library. `keeper` may be kNone.
+// "path:line" of the code that creates the reference; "" if unknown. It is the first known location
+// of these:
+// - the line that stores the attribute
+// - the function that captures the variable or is stored in the attribute
+// - the hook
+// - the frame
+// - the class, if it is the holder
+// - the line that allocated the holder
+// - the location of `keeper`, the reference to the container or partial, unless that location is in
+//   the standard library; `keeper` may be kNone
 [[nodiscard]] std::string location_of(const CollapsedGraph& graph,
                                       std::uint32_t edge,
                                       std::uint32_t keeper = kNone);

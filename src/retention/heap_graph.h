@@ -34,9 +34,9 @@ class HeapGraph {
     // `objects`: all tracked objects, including frozen ones. The list must outlive the graph, which
     // may add objects to it. `target`: included even if the collector does not track it; may be
     // null. `ignored`: an object whose references are left out; may be null. `untracked`: targets
-    // for which the graph also includes objects that the collector does not track but that refer to
-    // the target from a field, such as a NumPy array with its `base`. `library`: additional
-    // references that only a library knows. Throws std::bad_alloc if out of memory.
+    // for which the graph includes holders that the collector does not track, if a field of the
+    // holder refers to the target. An example is a NumPy array and its `base`. `library`:
+    // additional references that only a library knows. Throws std::bad_alloc if out of memory.
     HeapGraph(collector::TrackedObjects& objects,
               PyObject* target,
               PyObject* ignored,

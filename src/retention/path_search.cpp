@@ -326,7 +326,7 @@ class SharedReferences {
         return path_.root != kAnonymous && roots_.all()[path_.root].is_namespace;
     }
 
-    // Adds the nodes of the path from `position` up to the first one that is already inside.
+    // Adds the nodes of the path from `position` up to the first one that is already in `inside_`.
     void enter_path(std::uint32_t position) {
         for (std::uint32_t at = position; at < first_; ++at) {
             enter(path_.nodes[at]);
@@ -340,8 +340,8 @@ class SharedReferences {
         }
     }
 
-    // Adds all holders of the nodes inside. Returns false if a root other than that of the path
-    // refers to one of the nodes, or if the limit is reached.
+    // Adds all holders of the nodes in `inside_`. Returns false if a root other than that of the
+    // path refers to one of the nodes, or if the limit is reached.
     bool close() {
         while (!pending_.empty()) {
             const std::uint32_t node = pending_.back();
