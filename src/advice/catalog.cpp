@@ -8,7 +8,7 @@
 namespace cyclewatch::advice {
 
 const Catalog& Catalog::built_in() {
-    // Leaked, because the report writer's thread may still use it during process exit.
+    // Never destroyed, because the thread that writes reports may still use it during process exit.
     static const Catalog& catalog = *new Catalog(read(kBuiltInJson, nullptr).patterns);
     return catalog;
 }

@@ -25,8 +25,8 @@ class Catalog {
     // Returns nullptr if there is no such pattern.
     [[nodiscard]] const Pattern* find(std::string_view id) const;
 
-    // The texts of that variant; those of the pattern if it does not have the variant; those of the
-    // pattern "unknown" if there is no such pattern.
+    // Returns the texts of the variant. Falls back to the texts of the pattern if it has no such
+    // variant, and to those of the pattern "unknown" if there is no such pattern.
     [[nodiscard]] const Words& words(std::string_view id, std::string_view variant) const;
 
   private:

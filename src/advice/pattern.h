@@ -17,7 +17,7 @@ namespace cyclewatch::advice {
 struct Words {
     std::string explanation;  // why it retains memory: a clause without a full stop
     std::string advice;       // how to change the code: one or two sentences
-    std::string cost;         // what cutting an alternative costs: a clause; built-in patterns only
+    std::string cost;         // of cutting an alternative: a clause; built-in patterns only
 };
 
 // Globs that match one reference of a report.
@@ -27,7 +27,7 @@ struct Step {
     std::string target = "*";
 };
 
-// The versions of a package that have this leak.
+// The versions of a library that have this leak.
 struct Library {
     std::string package;
     std::string versions;
@@ -46,8 +46,8 @@ struct Pattern {
     bool benign = false;                                 // an intentional cycle
     std::optional<Library> library;
 
-    // For patterns that are recognised by their shape. Empty if the analysis recognises the
-    // pattern.
+    // For patterns that are recognised by their shape. Empty for the patterns that
+    // src/analysis/edge_classifier.cpp recognises.
     std::vector<Step> steps;       // consecutive references of the cycle
     std::optional<Step> suggests;  // a reference to cut, or an alternative
 

@@ -28,7 +28,8 @@ struct Problem {
     std::string sentence;
 };
 
-// A table of the file, and its name for error messages. The name of the top-level table is empty.
+// A table of the configuration, with its name for error messages. The top-level table has an empty
+// name.
 class Table {
   public:
     Table(const json& value, std::string name) : value_(value), name_(std::move(name)) {

@@ -18,7 +18,7 @@ struct Suppression {
     std::string reason;  // never empty
 };
 
-// Describes the problem with `suppression`; "" if it is valid. `ids`: all patterns.
+// Describes the problem with `suppression`; "" if it is valid. `ids`: those of all patterns.
 [[nodiscard]] std::string problem_of(const Suppression& suppression,
                                      const std::vector<std::string>& ids);
 
@@ -30,7 +30,8 @@ struct Contents {
 
 // `json`: an object with the optional lists "pattern" and "ignore". `known`: ids of the built-in
 // patterns if this is a user's configuration, otherwise nullptr. A user's patterns must have a
-// shape and new ids; suppressions may use known and new ids.
+// shape and an id that is not in `known`. Suppressions may refer to both built-in and user
+// patterns.
 [[nodiscard]] Contents read(std::string_view json, const std::vector<std::string>* known);
 
 }  // namespace cyclewatch::advice

@@ -18,9 +18,9 @@ namespace cyclewatch::advice {
 // `*` matches any text, including none; `?` matches one character. Takes O(|glob| * |text|) time.
 [[nodiscard]] bool glob_matches(std::string_view glob, std::string_view text);
 
-// True if the pattern's steps match consecutive references of the cycle, starting anywhere, and its
-// `suggests` matches a reference of the cut or the alternatives. False for a pattern without a
-// shape.
+// True if the pattern's steps match consecutive references of the cycle, starting at any of them.
+// If the pattern has `suggests`, a reference of the cut or of the alternatives must also match it.
+// False for a pattern without a shape.
 [[nodiscard]] bool shape_matches(const Pattern& pattern, const model::Finding& finding);
 
 // Returns the version of an installed package; "" if unknown.
@@ -41,7 +41,7 @@ class Rules {
     // Assigns the matching pattern and the status to a finding of the analysis. Idempotent.
     void judge(model::Finding& finding, const VersionOf& version_of) const;
 
-    // Changes with the configuration and the suppressions.
+    // Incremented when the configuration or the suppressions change.
     [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
 
   private:

@@ -11,7 +11,7 @@ namespace cyclewatch::advice {
 
 inline constexpr std::string_view kSlotNames = "{holder}, {target}, {label}, {variable}";
 
-// The values of the slots, in short form.
+// The values of the slots, as short names.
 struct Slots {
     std::string holder;    // "Engine", "`<lambda>`"
     std::string target;    // like holder
@@ -21,8 +21,8 @@ struct Slots {
 
 [[nodiscard]] Slots slots_of(const model::Reference& reference);
 
-// True for the full name of a function, method, frame, generator, coroutine or result of locals(),
-// which is shown in backquotes in a sentence.
+// True if `full_name` is that of a function, method, frame, generator, coroutine or result of
+// locals(). Sentences show such names in backquotes.
 [[nodiscard]] bool is_function(std::string_view full_name);
 
 // Replaces every slot in `text`. Other braces, and braces in the inserted names, are unchanged.

@@ -36,7 +36,7 @@ std::string named(const CollapsedGraph& graph, const Candidate& candidate) {
     return text;
 }
 
-// Rounded down: only the whole is shown as "100 %".
+// Rounded down, so that only a share of 1 is shown as "100 %".
 std::string percent_of(double share) {
     return std::to_string(static_cast<int>(share * 100)) + " %";
 }
@@ -53,8 +53,8 @@ Origin origin_of_code(const CollapsedGraph& graph, const Candidate& candidate) {
                             : base::origin_of_path(base::path_of_location(location));
 }
 
-// True if it is unknown which end is the parent, and nothing else refers to the target. Whether the
-// reference may be weak then depends on the rest of the program.
+// True if it is unknown which end is the parent, and nothing else refers to the target. The graph
+// then does not show whether the reference may be weak.
 bool is_only_owner(const CollapsedGraph& graph, const Candidate& candidate) {
     const std::uint32_t target = graph.targets[candidate.edges.front()];
     const auto own = std::ranges::count_if(
@@ -64,8 +64,9 @@ bool is_only_owner(const CollapsedGraph& graph, const Candidate& candidate) {
            graph.references_to[target] == static_cast<std::uint64_t>(own);
 }
 
-// `text` of `candidate`: its advice or cost. If that requires a weak reference to an object that
-// does not support weak references, the corresponding text of kNotWeak.
+// Returns the advice or cost of `candidate`, as selected by `text`. If the usual text suggests a
+// weak reference to an object that does not support weak references, returns the text of kNotWeak.
+// If is_only_owner(), returns the advice of kOnlyOwner instead of that for a weak reference.
 const std::string& text_for(const CollapsedGraph& graph,
                             const Candidate& candidate,
                             std::string advice::Words::*text) {
@@ -82,7 +83,7 @@ const std::string& text_for(const CollapsedGraph& graph,
     return is_impossible ? words_of(patterns::kNotWeak).*text : usual;
 }
 
-// The short name, in backquotes if it names a function, because it may read like a word.
+// The short name. Function names are in backquotes, because they may read like ordinary words.
 std::string name_in_text(const CollapsedGraph& graph, std::uint32_t node) {
     const std::string name = short_name(graph, node);
     return advice::is_function(full_name(graph, node)) ? "`" + name + "`" : name;
@@ -133,8 +134,8 @@ bool is_declared_field(const CollapsedGraph& graph, std::uint32_t edge) {
     return site != nullptr && site->is_generated;
 }
 
-// The property that replaces a back pointer. Empty for other kinds of references, and if the source
-// of the class is unknown, because the class may not be written in Python.
+// The code of the property that replaces a back pointer. Empty for other kinds of references. Also
+// empty if the location of the class is unknown, because the class may not be written in Python.
 std::string code_of_back_pointer(const CollapsedGraph& graph, std::uint32_t edge) {
     const model::EdgeKind kind = graph.edges[edge].label.kind;
     const bool is_slot = kind == model::EdgeKind::slot;
@@ -161,8 +162,8 @@ std::string code_of_back_pointer(const CollapsedGraph& graph, std::uint32_t edge
 // Replaces a bound method; `ref` is a weakref.WeakMethod of it.
 constexpr const char* kCallWhileAlive = "lambda *args: (m := ref()) and m(*args)";
 
-// The name of the bound method of `candidate`. Empty if it is not a method of a class: a plain
-// function or a class may be bound to an object, too.
+// The name of the bound method of `candidate`. Empty if the bound callable is not a method of a
+// class, because plain functions and classes can be bound to an object, too.
 std::string method_of(const CollapsedGraph& graph, const Candidate& candidate) {
     const std::uint32_t holder = graph.edges[candidate.edges.front()].holder;
     const model::Node& node = graph.node(holder);
@@ -192,8 +193,8 @@ std::string code_of(const CollapsedGraph& graph, const Candidate& candidate) {
     return code.empty() ? code : " In code: " + code + ".";
 }
 
-// How to declare the new name for slots, as sentences with a space before each. Empty for the kind
-// of the first reference, for which the code is shown.
+// How to declare the new attribute in classes with `__slots__`, as sentences that each begin with a
+// space. Omits the advice that the code for the first reference already contains.
 std::string advice_for_other_slots(const CollapsedGraph& graph, const Cut& cut) {
     const auto is_slot = [&](const Candidate& kind, bool of_field) {
         const std::uint32_t edge = kind.edges.front();
@@ -210,8 +211,8 @@ std::string advice_for_other_slots(const CollapsedGraph& graph, const Cut& cut) 
                         : "");
 }
 
-// How to change a set of back pointers. `code` is the code for the first one; the differences for
-// the others are added to it.
+// Advice on changing a set of back pointers. `code` is the code for the first one; the differences
+// for the others are appended to it.
 std::string advice_for_set(const CollapsedGraph& graph, const Cut& cut, std::string& code) {
     const std::string parent = cut.on_every_cycle ? name_in_text(graph, cut.parent) : "";
     if (!graph.node(cut.parent).supports_weakref) {
@@ -244,8 +245,7 @@ std::string clearing_method_of(const CollapsedGraph& graph, std::uint32_t node) 
     return name.empty() ? "" : "`" + short_name(graph, node) + "." + std::string(name) + "()`";
 }
 
-// Advice about back references other than to change each of them, as sentences with a space before
-// each.
+// Alternatives to changing each back reference, as sentences that each begin with a space.
 std::string otherwise(const CollapsedGraph& graph, const Cut& cut) {
     const std::string method = clearing_method_of(graph, cut.parent);
     const auto has = [&](Origin origin) {
@@ -255,7 +255,7 @@ std::string otherwise(const CollapsedGraph& graph, const Cut& cut) {
     if (has(Origin::library) && !has(Origin::user)) {
         const std::string remove =
             cut.parent == kNone ? "" : "drop the " + name_in_text(graph, cut.parent) + " and ";
-        return " All of this is library code: report it to its maintainers. Until it is fixed, " +
+        return " All of this is library code: report it to the maintainers. Until it is fixed, " +
                (method.empty() ? "" : "call " + method + ", ") + remove +
                "call `gc.collect()` after use.";
     }
@@ -276,7 +276,7 @@ std::string remedy_of(const CollapsedGraph& graph, const Cut& cut) {
     const Candidate& first = cut.cut.front();
     std::string text = first.payload ? "drop " : "cut ";
     const bool is_summary = cut.parent != kNone && cut.cut.size() > kMostNamed;
-    // One more is named rather than counted.
+    // If only one more reference is left, it is named instead of counted.
     const bool is_short = is_summary && cut.cut.size() > kMostNamed + 1;
     const std::size_t shown = is_short ? kMostNamed : cut.cut.size();
     if (is_summary) {
@@ -324,7 +324,7 @@ std::string reason_of(const CollapsedGraph& graph,
         slots_of(graph, candidate.edges[i]));
     if (candidate.shared_cell) {
         text += "; " + std::to_string(candidate.equivalent) +
-                " references share this one variable: cutting one of them is not enough, clear "
+                " references share this one variable: cutting one of them is not enough; clear "
                 "the variable or change all of them";
     } else if (cut.parent != kNone && cut.references == 1) {
         text += "; everything else is still reachable from " + name_in_text(graph, cut.parent) +
@@ -345,7 +345,8 @@ std::string reason_of(const CollapsedGraph& graph,
                 " references listed must be cut: if one is left, a cycle remains";
     }
     if (!candidate.enough) {
-        text += "; this ends the shortest cycle, but no small set of references ends all cycles";
+        text +=
+            "; this breaks the shortest cycle, but no small set of references breaks all cycles";
     }
     return text;
 }
@@ -374,9 +375,9 @@ std::string cost_of(const CollapsedGraph& graph, const Cut& cut) {
         return {};
     }
     if (is_set_of_back_pointers(cut) && graph.node(cut.parent).supports_weakref) {
-        return "a child does not keep " +
-               (cut.on_every_cycle ? name_in_text(graph, cut.parent) : "its parent") +
-               " alive (`make().child` breaks) and cannot be pickled";
+        return "code that uses a child must keep " +
+               (cut.on_every_cycle ? name_in_text(graph, cut.parent) : "the parent") +
+               " alive; children cannot be pickled";
     }
     const Candidate& first = cut.cut.front();
     return advice::fill(text_for(graph, first, &advice::Words::cost),

@@ -20,10 +20,10 @@ namespace cyclewatch::analysis {
                                     std::size_t i,
                                     const Cut& cut);
 
-// What to write instead of the first reference to cut.
+// Describes what to write instead of the first reference to cut.
 [[nodiscard]] std::string advice_of(const CollapsedGraph& graph, const Cut& cut);
 
-// What following advice_of() costs: a clause; "" if there is no cut.
+// The cost of following the advice of advice_of(): a clause; "" if there is no cut.
 [[nodiscard]] std::string cost_of(const CollapsedGraph& graph, const Cut& cut);
 
 }  // namespace cyclewatch::analysis

@@ -44,7 +44,8 @@ CollapsedGraph canonical_graph(const model::Observation& observation,
     return graph;
 }
 
-// The components to report, by retained bytes, descending; ties are broken by colour.
+// The components to report, sorted by retained bytes (descending), then by colour (see
+// canonical_order.h).
 std::vector<std::uint32_t> reported_components(const CollapsedGraph& graph,
                                                const graph::StrongComponents& components,
                                                const RetainedSize& retained) {
@@ -67,8 +68,8 @@ std::vector<std::uint32_t> reported_components(const CollapsedGraph& graph,
     return reported;
 }
 
-// Limits the work for payload references, in visited nodes and references, because the same objects
-// may be reachable from many components.
+// Limits the number of nodes and references visited in the search for payload references (see
+// payload.h), because the same objects may be reachable from many components.
 constexpr std::uint64_t kPayloadPasses = 16;
 constexpr std::uint64_t kSpareWork = 1'000'000;
 
@@ -133,8 +134,8 @@ class Analysis {
 
     // Returns the index in builders_. Cycles of classes are merged into one finding if they retain
     // no bytes themselves and have the same payload references to cut. Examples: classes that share
-    // a variable, and a class and the class with which @dataclass(slots=True) replaces it. The
-    // least signature is used.
+    // a variable; a class and its replacement by @dataclass(slots=True). The merged finding has the
+    // least of their signatures.
     std::uint32_t add_builder(FindingBuilder&& builder, bool retains_bytes) {
         const auto last = static_cast<std::uint32_t>(builders_.size());
         if (!retains_bytes && !builder.payload_edges().empty()) {
@@ -152,11 +153,11 @@ class Analysis {
         return last;
     }
 
-    // True for a cycle that retains nothing itself, if only memory retained by other cycles can be
-    // reached from it and user code cannot avoid it. Examples are a cycle inside a library, and the
-    // built-in cycle of a class (such as a subclass of a class created in a function). A class must
-    // still be reported if the cut of another cycle breaks that cycle, because the class keeps its
-    // memory alive.
+    // True for a cycle that does not retain memory itself and that user code cannot avoid. All
+    // memory that can be reached from such a cycle is retained by other cycles. Examples are a
+    // cycle inside a library, and the built-in cycle of a class (such as a subclass of a class
+    // created in a function). A cycle with a class must still be reported if the cut of another
+    // cycle breaks that other cycle, because the memory then stays reachable from the class.
     [[nodiscard]] bool is_secondary(std::uint32_t c,
                                     const Component& component,
                                     const Cycle& cycle) const {

@@ -49,7 +49,8 @@ std::vector<Candidate> BackReferenceKinds::kinds_of(const std::vector<std::uint3
     return result;
 }
 
-// Sets the counts of `kind`, and sorts its references: one for each pair of classes first.
+// Sets the counts of `kind`, and sorts its references so that one for each pair of classes comes
+// first.
 Candidate BackReferenceKinds::finished(Candidate kind) const {
     std::ranges::sort(kind.edges);
     kind.edges.erase(std::unique(kind.edges.begin(), kind.edges.end()), kind.edges.end());

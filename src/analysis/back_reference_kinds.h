@@ -19,7 +19,8 @@ class WorkLimit {
     WorkLimit(const Component& component, std::uint64_t most)
         : pass_(component.size() + component.targets.size()), left_(most) {}
 
-    // Subtracts passes over the component. Returns false if too little work remains.
+    // Subtracts the work of `passes` passes over the component. If too little work remains,
+    // subtracts nothing and returns false.
     bool take_passes(std::uint64_t passes) {
         const bool enough = passes * pass_ <= left_;
         left_ -= enough ? passes * pass_ : 0;
@@ -31,8 +32,8 @@ class WorkLimit {
     std::uint64_t left_;
 };
 
-// References are positions in the component. All arguments of the constructor must outlive this
-// object.
+// References are given as positions in Component::edges. All arguments of the constructor must
+// outlive this object.
 class BackReferenceKinds {
   public:
     // `holders`: per node, the references to it. `is_on_cycle`: per reference.
@@ -49,15 +50,16 @@ class BackReferenceKinds {
           is_on_cycle_(is_on_cycle),
           work_(work) {}
 
-    // One candidate per kind of reference in `back`; empty if one of them must not be suggested.
-    // `is_back`: per reference, whether it is in `back`.
+    // One candidate for each kind of reference in `back` (references that the same line of code
+    // creates). Empty if one of the kinds must not be suggested. `is_back`: per reference, whether
+    // it is in `back`.
     [[nodiscard]] std::vector<Candidate> kinds_of(const std::vector<std::uint32_t>& back,
                                                   std::span<const char> is_back);
 
-    // Sorts `kinds`: first the pattern of the first one, then kinds that refer to `parent` (a
-    // collapsed node), then by the number of references to the target's class, then by the number
-    // of their own references. If all of these are equal, those on the cycle come first. No two
-    // kinds compare equal unless all of their names are the same.
+    // Sorts `kinds` for display. Kinds with the pattern of the first one come first, then those
+    // that refer to `parent` (a collapsed node). Ties are broken by the number of references to the
+    // target's class, then by the number of references of the kind, then by whether they are on the
+    // cycle. Two kinds compare equal only if all of their names are the same.
     void sort_for_reader(std::vector<Candidate>& kinds, std::uint32_t parent) const;
 
     // The score of each role, which is that of its best kind.

@@ -50,7 +50,7 @@ class Search {
         }
         BackReferences best;
         roots_ = roots();
-        // Parents inside a parent take longer, so they are searched for with the remaining work.
+        // Searching for parents inside a parent takes longer, so it uses only the remaining work.
         for (const bool with_inner : {false, true}) {
             for (const std::uint32_t root : roots_) {
                 if (!work_.take_passes(kPassesOfRoot)) {
@@ -99,7 +99,7 @@ class Search {
         if (is_part_of(roles, best_roles) || is_part_of(best_roles, roles)) {
             return roles.size() < best_roles.size();
         }
-        // The order of the objects depends on earlier collections; that of the names does not.
+        // Break ties by name, because the order of the objects depends on earlier collections.
         return found.score != best.score ? found.score > best.score : roles < best_roles;
     }
 
@@ -107,7 +107,7 @@ class Search {
     [[nodiscard]] std::vector<std::uint32_t> roots() const {
         std::vector<std::uint32_t> roots;
         const auto add = [&](std::uint32_t position) {
-            // A dict may be a record that other records refer to.
+            // A dict may be a record to which other records refer, so it may be a parent.
             if ((!is_container(graph_, node_of(position)) ||
                  graph_.is(node_of(position), NodeKind::dict)) &&
                 std::ranges::find(roots, position) == roots.end()) {
@@ -148,8 +148,9 @@ class Search {
         return node;
     }
 
-    // The object that `node` refers to by an attribute with that plain name; `node` if there is
-    // none. `name` is one name with it, which need not be compared as a text.
+    // The object to which an attribute of `node` with the plain name `plain_name` refers; `node` if
+    // there is none. `name` is the id of one such name, because comparing ids is faster than
+    // comparing texts.
     [[nodiscard]] std::uint32_t next_of_name(std::uint32_t node,
                                              model::StringId name,
                                              std::string_view plain_name) const {
@@ -163,8 +164,9 @@ class Search {
         return next;
     }
 
-    // `with_inner`: whether cycles remain without the back references to `root`, so that back
-    // references to further parents are also needed. Empty if this is not the case.
+    // Returns the back references to `root` if no cycle remains without them. With `with_inner`,
+    // returns them only if cycles remain, together with the back references to further parents. In
+    // all other cases, the result is empty.
     BackReferences seen_from(std::uint32_t root, bool with_inner) {
         std::vector<std::uint32_t> back = ways_back(component_, root);
         mark(back);
@@ -196,8 +198,9 @@ class Search {
         return found;
     }
 
-    // `back`, and the back references to further parents on the cycles that remain, one parent
-    // after the other. Empty if an object would not be reachable from `root`, or cycles remain.
+    // Returns `back` and the back references to further parents on the remaining cycles, adding one
+    // parent after the other. Empty if an object would not be reachable from `root`, or cycles
+    // remain.
     std::vector<std::uint32_t> with_inner_parents(std::uint32_t root,
                                                   std::vector<std::uint32_t> back) {
         mark(back);
@@ -249,8 +252,8 @@ class Search {
         }
     }
 
-    // `back`, and all references stored, directly or in containers, in attributes with the same
-    // names.
+    // Returns `back` and all references that are stored in attributes with the same names, directly
+    // or in containers.
     [[nodiscard]] std::vector<std::uint32_t> with_same_names(
         const std::vector<std::uint32_t>& back) const {
         std::set<std::string_view> names;
@@ -308,7 +311,7 @@ class Search {
     graph::Rows<> holders_;  // per node: of the references to it
     Roles roles_;
     std::vector<char> is_back_;  // per reference: seen from the object tried last
-    // Per node: without the back references to it, no cycle remains, or there are none.
+    // Per node: true if it has no back references, or if no cycle remains without them.
     std::vector<char> has_no_remaining_cycle_;
     std::vector<char> is_on_cycle_;
     WorkLimit work_;

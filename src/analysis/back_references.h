@@ -11,7 +11,7 @@ namespace cyclewatch::analysis {
 
 struct BackReferences {
     std::uint32_t parent = kNone;  // collapsed node; kNone: none was found
-    // One candidate per kind of reference, best first. Edges are positions in the component.
+    // One candidate per kind of reference, best first. The edges are positions in Component::edges.
     std::vector<Candidate> kinds;
     bool on_every_cycle = false;  // `parent` is on every cycle that retains an owner
     int score = 0;                // comparable to Candidate::score
@@ -19,7 +19,7 @@ struct BackReferences {
 
 // The candidates for the parent are the objects of `cycle`, the end of each chain of references
 // with the same name (`parent` of `parent`), and the objects with the most incoming references.
-// Chooses the candidate whose back references are best to suggest: few names, each with good
+// Chooses the candidate with the best back references to suggest: few names, each with good
 // evidence, and many references to the parent. Without the back references, no cycle retains an
 // owner, and every object is still reachable from the parent. If cycles remain, the kinds include
 // the back references to further parents inside the parent. Tries at most 28 candidates, and fewer

@@ -20,7 +20,7 @@ std::vector<std::uint32_t> collapsed_edges(const Component& component, const Cyc
     return edges;
 }
 
-// Reference `i` of `cycle`; `view` shows the same cycle.
+// Judges reference `i` of `cycle`; `view` is a view of the same cycle.
 Candidate judge(const CycleView& view, const Cycle& cycle, std::size_t i) {
     Candidate candidate{.edges = {cycle[i]}};
     if (is_container(view.graph, view.holder(i)) ||
@@ -51,7 +51,8 @@ ReferenceKind kind_of(const CollapsedGraph& graph, const Component& component, s
 }
 
 void note_variable(Candidate& candidate, const CollapsedGraph& graph, std::uint32_t edge) {
-    // The frames of a traceback are also reached through one reference, but it is not a variable.
+    // References through one traceback are also grouped in `edges`, but a traceback is not a
+    // variable.
     const bool variable = graph.is_through_variable(edge);
     candidate.shared_cell = variable && candidate.edges.size() > 1;
     candidate.equivalent = variable ? candidate.edges.size() : 1;

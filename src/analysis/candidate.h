@@ -28,9 +28,9 @@ struct Candidate {
 };
 
 // Equal for references that the same line of code creates: they have the same label, the same types
-// at both ends, and, if they are items, the same container. Fields: whether the holder is a
-// container, the container's node (or else the name of the holder's type), kind and name of the
-// label, name of the target's type.
+// at both ends and, if they are items, the same container. The fields are: whether the holder is a
+// container; the container's node, or else the name of the holder's type; the kind and name of the
+// label; the name of the target's type.
 using ReferenceKind =
     std::tuple<bool, std::uint32_t, model::EdgeKind, model::StringId, model::StringId>;
 
@@ -42,13 +42,14 @@ using ReferenceKind =
 // `edge` is the index in `graph` of the candidate's first edge.
 void note_variable(Candidate& candidate, const CollapsedGraph& graph, std::uint32_t edge);
 
-// One candidate per reference of `cycle`, best first. Their edges are positions in the component.
+// One candidate for each reference of `cycle`, best first. The edges are positions in
+// Component::edges.
 [[nodiscard]] std::vector<Candidate> rank_cycle(const CollapsedGraph& graph,
                                                 const Component& component,
                                                 const Cycle& cycle);
 
-// Classifies reference `e` of the component, based on the shortest cycle that contains it. Its
-// evidence is null if no row of evidence_weights.h matches.
+// Classifies reference `e` of the component, based on the shortest cycle that contains it. The
+// candidate's evidence is null if no row of evidence_weights.h matches.
 [[nodiscard]] Candidate judge_reference(const CollapsedGraph& graph,
                                         const Component& component,
                                         std::uint32_t e);

@@ -14,7 +14,7 @@ namespace cyclewatch::analysis {
 namespace {
 
 constexpr std::uint64_t kRounds = 4;
-// Further rounds are limited to this many visits of nodes and references.
+// Limits the rounds beyond the first few by their total number of visits of nodes and references.
 constexpr std::uint64_t kMostWork = 300'000;
 constexpr std::size_t kMostInBlock = 16;
 
@@ -37,7 +37,7 @@ std::vector<std::uint64_t> hash_texts(const model::StringTable& strings) {
     return hashes;
 }
 
-// A hash of the name of the file: the order must not depend on its folder.
+// A hash of the file name without its folder, because the order must not depend on the folder.
 std::uint64_t hash_file(std::string_view path) {
     return base::StableHash().add(path.substr(path.find_last_of("/\\") + 1)).value();
 }
@@ -72,8 +72,8 @@ Colors refine(const CollapsedGraph& graph,
     return next;
 }
 
-// Counts with a hash table, because sorting would take most of the time of a round. Colours are
-// well mixed.
+// Uses a hash table, because sorting would take most of the time of a round. Colours are hashes, so
+// they serve as positions in the table.
 std::size_t count_distinct(const Colors& colors) {
     Colors table(std::bit_ceil(colors.size() * 2 + 1), 0);
     const std::uint64_t mask = table.size() - 1;
@@ -91,9 +91,8 @@ std::size_t count_distinct(const Colors& colors) {
     return distinct;
 }
 
-// Refines the colours up to the first round after which no round distinguishes more nodes. If one
-// round does not distinguish more nodes, no later round does, so not every round needs to be
-// counted.
+// Refines the colours until a round does not distinguish more nodes than the round before. No later
+// round would distinguish more, so colours are counted once per block of rounds.
 void refine_until_stable(CollapsedGraph& graph, const std::vector<std::uint64_t>& label_hash) {
     const std::uint64_t work = graph.nodes() + label_hash.size() + 1;
     std::uint64_t rounds_left = std::max((kMostWork - 1) / work, kRounds) - kRounds;

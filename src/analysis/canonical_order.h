@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A canonical order of nodes and references that does not depend on node numbers, so that the order
+// A canonical order of nodes and references. It does not depend on node numbers, so that the order
 // in which the collector lists objects does not change the report. Method: colour refinement (B.
 // Weisfeiler, A. Leman, "The reduction of a graph to canonical form", 1968).
 #pragma once

@@ -49,9 +49,9 @@ bool is_method_of(const model::ReferenceGraph& graph,
 }
 
 // True for a structural reference: one that the interpreter creates for types, functions and
-// modules. They are never the reference to cut, and a cycle that contains them is reported only if
-// there is no other cycle. `label`: of the reference from `holder` to `target` in the collapsed
-// graph.
+// modules. A structural reference is never cut, and a cycle that contains one is reported only if
+// there is no other cycle. `label`: label of the reference from `holder` to `target` in the
+// collapsed graph.
 bool is_structural(const model::ReferenceGraph& graph,
                    const model::Node& holder,
                    const model::EdgeLabel& label,
@@ -60,7 +60,7 @@ bool is_structural(const model::ReferenceGraph& graph,
     switch (label.kind) {
         case EdgeKind::member:
             if (name == "__globals__") {
-                // Any other dict was passed to exec().
+                // Globals that are not the dict of a module were passed to exec().
                 return target.kind == NodeKind::module || target.role == PartRole::module_dict;
             }
             if (name == "__dict__") {
@@ -70,13 +70,15 @@ bool is_structural(const model::ReferenceGraph& graph,
         case EdgeKind::attribute:
             return holder.kind == NodeKind::type && contains(kTypeEntries, name);
         case EdgeKind::key_value:
-            // From 3.14 on, the namespace of a class contains a cell that refers to it.
+            // Since CPython 3.14, the namespace of a class contains a cell that refers back to the
+            // namespace.
             return name == "__classdictcell__";
         case EdgeKind::closure:
             if (name == "__classdict__") {
                 return true;  // the same cell
             }
-            // Used for super() without arguments, or by a method that refers to its own class.
+            // The compiler captures `__class__` for super() without arguments. A method may also
+            // refer to its own class.
             return target.kind == NodeKind::type &&
                    (name == "__class__" || is_method_of(graph, holder, target));
         default:
@@ -85,7 +87,7 @@ bool is_structural(const model::ReferenceGraph& graph,
 }
 
 // The references of a collapsed part are copied to each of its holders. A part that would need more
-// copies than this remains a node; otherwise the graph could grow quadratically.
+// copies than this remains a separate node, because otherwise the graph could grow quadratically.
 constexpr std::uint64_t kMostCopies = 256;
 
 bool may_collapse(const model::Node& node) {
@@ -137,8 +139,9 @@ class Collapse {
         }
     }
 
-    // Collapses a traceback chain into its exception (or into the traceback that another object
-    // refers to), so that the depth at which an exception was raised does not matter.
+    // Collapses traceback chains, so that the depth at which an exception was raised does not
+    // matter. A chain becomes part of its exception, or of the traceback to which another object
+    // refers.
     void hide_tracebacks(const std::vector<char>& keep) {
         for (const model::Edge& edge : graph_.edges) {
             const std::size_t target = index_of(edge.target);

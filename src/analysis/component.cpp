@@ -20,7 +20,7 @@ Component ComponentExtractor::extract(std::uint32_t component) {
     Component result;
     const std::span<const std::uint32_t> members = members_.of(component);
     result.nodes.assign(members.begin(), members.end());
-    // Canonical order: later stages break ties by taking the first node.
+    // Use the canonical order, because later stages break ties by taking the first node.
     std::stable_sort(
         result.nodes.begin(), result.nodes.end(), [this](std::uint32_t a, std::uint32_t b) {
             return graph_.color[a] < graph_.color[b];
@@ -99,8 +99,8 @@ bool is_on_cycle(const Component& component, std::uint32_t node, std::span<const
     return false;
 }
 
-// Removes the nodes without incoming references one after the other (A. Kahn, "Topological sorting
-// of large networks", 1962). Much faster than finding the strong components.
+// Repeatedly removes nodes without incoming references (A. Kahn, "Topological sorting of large
+// networks", 1962). Much faster than finding the strong components.
 bool is_acyclic(const Component& component, std::span<const char> dead) {
     const auto is_dead = [&](std::uint32_t e) { return !dead.empty() && dead[e] != 0; };
     std::vector<std::uint32_t> incoming(component.size(), 0);
@@ -128,7 +128,7 @@ bool is_acyclic(const Component& component, std::span<const char> dead) {
 }  // namespace
 
 bool still_holds(const Component& component, std::span<const char> dead) {
-    // Fast path: a cycle through one node from which an owner can be reached.
+    // Fast path: look for a cycle through one node from which an owner can be reached.
     const auto holder = std::find(component.leads_out.begin(), component.leads_out.end(), 1);
     if (holder != component.leads_out.end() &&
         is_on_cycle(

@@ -31,8 +31,9 @@ constexpr std::array<std::string_view, 16> kParentNames{"parent",
                                                         "previous",
                                                         "predecessor"};
 
-// Last words of the class names of handles. "handle" is not one of them: the result of subscribe()
-// is usually dropped, and its list keeps the callback alive.
+// Last words in the class names of handles, which are objects that their creator stores and returns
+// to callers. "handle" is not included: callers usually drop the handle that subscribe() returns,
+// so the list of handles must keep the callback alive.
 constexpr std::array<std::string_view, 20> kHandleWords{
     "cursor", "lease",    "loan",        "view",   "iter",        "iterator", "slice",
     "window", "snapshot", "reservation", "permit", "transaction", "session",  "reader",
@@ -94,7 +95,8 @@ bool is_list_of_handles(std::string_view name) {
     });
 }
 
-// A name with several words must contain an unambiguous one: "up_proj" is not the name of a parent.
+// A name with several words must begin or end with an unambiguous one: "up" may name a parent, but
+// "up_proj" does not.
 bool is_parent_name(std::string_view name) {
     static constexpr std::array<std::string_view, 4> kFirst{"parent", "owner", "prev", "previous"};
     static constexpr std::array<std::string_view, 2> kLast{"parent", "owner"};
@@ -107,7 +109,8 @@ bool is_parent_name(std::string_view name) {
 
 }  // namespace
 
-// The target leads back only through an object that it was passed: it does not contain the holder.
+// True if the target's own reference on the cycle is to an object that was passed to it. The target
+// then does not contain the holder.
 bool ConstructionHints::was_passed_the_way(std::size_t i) const {
     const std::size_t next = cycle_.next(i);
     return cycle_.target(next) != cycle_.holder(i) && cycle_.is_object(cycle_.target(next)) &&
@@ -152,7 +155,7 @@ bool ConstructionHints::is_clearly_forward(std::size_t i) const {
     });
 }
 
-// The reference from an object, possibly through containers, to the holder of `i`.
+// The reference that leads from an object to the holder of `i`, possibly through containers.
 std::size_t ConstructionHints::way_into(std::size_t i) const {
     return cycle_.outside_containers(cycle_.previous(i));
 }

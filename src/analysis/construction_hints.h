@@ -11,7 +11,7 @@ namespace cyclewatch::analysis {
 // Hints about reference `i` of a cycle. All are false for references that are not between objects.
 class ConstructionHints {
   public:
-    // `cycle` must outlive this.
+    // `cycle` must outlive this object.
     explicit ConstructionHints(const CycleView& cycle) : cycle_(cycle), graph_(cycle.graph) {}
 
     // The attribute has the name of a parent or a predecessor: "parent", "_owner", "prev_stage".
@@ -21,7 +21,8 @@ class ConstructionHints {
     // one that it creates.
     [[nodiscard]] bool leads_back_to_creator(std::size_t i) const;
 
-    // The code that stores the target creates it: nothing else keeps the target alive.
+    // True if the code that stores the target also creates it, so that nothing else keeps the
+    // target alive.
     [[nodiscard]] bool creates_target(std::size_t i) const {
         return origin_of_value(i) == model::ValueOrigin::made;
     }

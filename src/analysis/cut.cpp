@@ -50,8 +50,8 @@ class Search {
         if (is_open && use_links(result)) {
             result.alternatives.clear();
         } else if (is_open) {
-            // Cutting the class's own __mro__ is not useful advice. Suggest references outside the
-            // cycle that free the memory.
+            // Advice to cut the class's own __mro__ would be useless, so suggest references outside
+            // the cycle whose removal frees the memory.
             std::vector<Candidate> instead =
                 payloads.single.empty()
                     ? find_last_references(graph_, component_, held_, payloads.of_class, work_left)
@@ -79,8 +79,8 @@ class Search {
     }
 
   private:
-    // The candidates in `ranked` that break all cycles, alone if that is sufficient, otherwise with
-    // all references of their kind.
+    // The candidates in `ranked` that break all cycles, each by its own references if that is
+    // sufficient, otherwise with all references of its kind.
     std::vector<Candidate> find_enough(const std::vector<Candidate>& ranked) {
         std::vector<Candidate> enough;
         for (const Candidate& candidate : ranked) {
@@ -105,7 +105,7 @@ class Search {
         return enough;
     }
 
-    // False once the limit on checks is reached, so that only checked cuts are suggested.
+    // Returns false once the limit on checks is reached, so that only checked cuts are suggested.
     bool ends_all(const Candidate& candidate) {
         if (checks_left_ == 0) {
             return false;
@@ -118,8 +118,8 @@ class Search {
         return !still_holds(component_, dead);
     }
 
-    // Adds the references through the same variable, which one assignment clears, and with
-    // `all_of_kind` those that the same line of code creates.
+    // Adds the references through the same variable, because one assignment clears them all. With
+    // `all_of_kind`, also adds those that the same line of code creates.
     [[nodiscard]] Candidate widened(Candidate candidate, bool all_of_kind) const {
         const std::uint32_t edge = candidate.edges.front();
         const std::uint32_t cell = collapsed(edge).cell;
@@ -164,7 +164,8 @@ class Search {
         });
     }
 
-    // Suggests the back references of one parent unless a single reference is as clear.
+    // Suggests the back references of one parent unless the evidence for a single reference is as
+    // strong.
     bool use_back_references(Cut& result, const std::vector<Candidate>& enough) const {
         int to_beat = patterns::kWorthCutting;
         bool clear = false;
@@ -195,7 +196,8 @@ class Search {
     }
 
     // Suggests all references between objects of one class, as in a linked list, if no cycle that
-    // retains an owner remains without them. Such objects exist for their data, which must stay.
+    // retains an owner remains without them. Their other references are not suggested, because
+    // linked objects need their data.
     bool use_links(Cut& result) const {
         std::map<ReferenceKind, Candidate> kinds;
         std::vector<char> is_link(component_.targets.size(), 0);

@@ -16,7 +16,8 @@ inline constexpr std::size_t kMostInSet = 3;
 
 struct Cut {
     std::vector<Candidate> cut;  // one candidate, or a set to be cut together
-    // If `cut` are the back references of one parent: its collapsed node, and their number.
+    // If `cut` contains the back references of one parent: the parent's collapsed node, and the
+    // number of these references.
     std::uint32_t parent = kNone;
     std::uint64_t references = 0;
     bool on_every_cycle = false;  // `parent` is on every cycle that retains an owner

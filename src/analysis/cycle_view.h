@@ -11,8 +11,8 @@
 
 namespace cyclewatch::analysis {
 
-// Limits the number of references visited to classify one reference, because long cycles would take
-// quadratic time.
+// Maximum number of references visited to classify one reference. Without this limit, long cycles
+// would take quadratic time.
 inline constexpr std::size_t kFarthestLook = 32;
 
 struct CycleView {

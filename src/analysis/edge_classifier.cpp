@@ -107,7 +107,7 @@ class EdgeClassifier {
             if (target_ == holder_) {
                 return kRecursiveClosure;
             }
-            // The cycle consists only of functions that call each other.
+            // Check if the cycle consists only of functions, which then call each other.
             const bool others = any_holder(
                 [this](std::uint32_t node) { return !graph_.is(node, NodeKind::function); });
             return others ? kClosure : kRecursivePair;
@@ -206,7 +206,8 @@ class EdgeClassifier {
             return kBackPointer;
         }
         if (origin_of(graph_, target_) != Origin::user) {
-            // A wrapper from contextlib, asyncio etc. around a generator or an exception.
+            // A wrapper around a generator or an exception, such as those of contextlib and
+            // asyncio.
             const NodeKind wrapped = graph_.node(cycle_.target(cycle_.next(i_))).kind;
             if (model::is_suspended(wrapped)) {
                 return kGeneratorStored;
@@ -349,16 +350,16 @@ class EdgeClassifier {
         });
     }
 
-    // The node whose code creates the reference: for a container the object that refers to it, for
-    // a bound method its instance. The creator of a partial is not known.
+    // The node whose code creates the reference: for a container, the object that refers to it; for
+    // a bound method, its instance. The creator of a partial is not known.
     [[nodiscard]] std::uint32_t author_of_holder() const {
         return graph_.is(holder_, NodeKind::bound_method)
                    ? target_
                    : cycle_.holder(cycle_.outside_containers(i_));
     }
 
-    // The origin of the code that creates the reference. The origin of an attribute that user code
-    // stores on a library's object is user code.
+    // The origin of the code that creates the reference. If user code stores an attribute on a
+    // library's object, the origin is user code.
     [[nodiscard]] Origin origin_of_code() const {
         const Origin origin = origin_of(graph_, author_of_holder());
         if (origin == Origin::user) {
@@ -370,8 +371,8 @@ class EdgeClassifier {
         return own ? Origin::user : origin;
     }
 
-    // True if the holder is a callable and is not called by user code, so that a weak reference
-    // would not be dereferenced. A partial counts as such a caller.
+    // True if the holder is a callable whose caller is not user code but, for example, a library or
+    // a functools.partial. Such a caller would not dereference a weak reference.
     [[nodiscard]] bool is_called_by_others() const {
         const std::size_t k = cycle_.previous(i_);
         const CollapsedEdge& previous = graph_.edges[cycle_.edges[k]];

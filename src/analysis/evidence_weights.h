@@ -94,8 +94,9 @@ inline constexpr int kTieMargin = 4;
 // A single reference that breaks all cycles is preferred to the back references of one parent, with
 // three exceptions. (1) The reference is probably intended (below kOneOfSeveral) and does not have
 // a higher score. (2) It is unknown which object is the parent (kMutual), and the back references
-// score at least kClearer more. (3) Its direction is not known (below kKnownDirection), the best of
-// the back references is a back pointer, and they score at least kClearerPointers more.
+// score at least kClearer more. (3) The direction of the reference, from child to parent, is
+// uncertain (below kKnownDirection). The best back reference is a back pointer, and the back
+// references score at least kClearerPointers more.
 inline constexpr int kOneOfSeveral = 40;
 inline constexpr int kKnownDirection = 80;
 inline constexpr int kClearer = 15;

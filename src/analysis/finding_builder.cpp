@@ -86,7 +86,7 @@ void append_references(std::vector<model::Reference>& list,
     }
 }
 
-// In a long cycle, one entry replaces the middle; see model/cycle_gap.h.
+// In a long cycle, one entry stands for the references in the middle; see model/cycle_gap.h.
 std::vector<model::Reference> cycle_references(const CollapsedGraph& graph,
                                                std::span<const std::uint32_t> cycle) {
     std::vector<model::Reference> references;
@@ -106,8 +106,8 @@ std::vector<model::Reference> cycle_references(const CollapsedGraph& graph,
     return references;
 }
 
-// The cycle of the headline. It contains the first reference to cut, even if `cycle` contains
-// another of several references to cut.
+// The cycle of the headline. If there are several references to cut, it contains the first of them,
+// even if `cycle` contains another.
 std::string title_of(const CollapsedGraph& graph,
                      const Component& component,
                      const Cut& cut,
@@ -178,7 +178,7 @@ void FindingBuilder::list_cut(const Cut& cut) {
     const Evidence& evidence = cut.cut.empty() ? *cut.without_cut : *cut.cut.front().evidence;
     finding_.pattern = std::string(evidence.pattern);
     finding_.freed_share = cut.freed_share;
-    // One reference of each kind comes before further classes.
+    // List one reference of each candidate before further classes of a candidate.
     std::size_t most_listed = 1;
     for (std::size_t i = 0; i < most_listed; ++i) {
         for (const Candidate& candidate : cut.cut) {
@@ -200,8 +200,8 @@ void FindingBuilder::list_cut(const Cut& cut) {
 }
 
 // An item of a container and the attribute that refers to the container may be shown as the same
-// reference. If the cut consists of several references, one of them alone is a different suggestion
-// and is kept. Returns whether the first alternative was dropped.
+// reference. If the cut consists of several references, an alternative that is only one of them is
+// a different suggestion and is kept. Returns whether the first alternative was dropped.
 bool FindingBuilder::drop_repeated_alternatives() {
     const auto is_repeated = [this](const model::Reference& other) {
         const model::Reference& cut = finding_.cut.front();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds one finding from all cycles with the same signature. The first cycle, which must be the
-// largest, is described; for the others, only numbers and owners are added.
+// Builds one finding from all cycles with the same signature. The finding describes the first
+// cycle, which must be the largest. The other cycles only add numbers and owners.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ class FindingBuilder {
                   std::uint64_t retained_bytes,
                   const OwnerWalk& walk);
 
-    // The references to cut, ascending, if a class is on the cycle and they are not; otherwise
-    // empty.
+    // If a class is on the cycle and the references to cut are not: these references, ascending.
+    // Otherwise empty.
     [[nodiscard]] const std::vector<std::uint32_t>& payload_edges() const { return payload_edges_; }
     // True if the reference to cut is on the cycle, or there is none.
     [[nodiscard]] bool is_cut_of_cycle() const {
@@ -45,8 +45,8 @@ class FindingBuilder {
     void replace_description(FindingBuilder&& other);
     [[nodiscard]] const std::string& signature() const { return finding_.signature; }
 
-    // Resets freed_share if the sizes of `component` and of the described component differ, because
-    // it is then unknown how much the cut frees.
+    // Resets freed_share to unknown if `component` and the described component have different
+    // sizes, because the share that the cut frees may then differ, too.
     void compare(const Component& component);
 
     // Adds the numbers of the occurrence `component`, and the owners that `walk` reached from it.
@@ -57,7 +57,8 @@ class FindingBuilder {
                const Weight& weight);
 
     // Storages that are reachable from cycles of this finding but are not retained by any of them,
-    // by index. The value is the number of storages that the entry represents, see Weight::equal().
+    // by index. The value is the number of equal storages that the entry represents (see
+    // Weight::equal()).
     [[nodiscard]] const std::unordered_map<std::uint32_t, std::uint64_t>& shared() const {
         return shared_;
     }

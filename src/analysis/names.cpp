@@ -20,7 +20,7 @@ std::string_view name_of(const CollapsedGraph& graph, std::uint32_t node) {
     return name.empty() ? "?" : name;
 }
 
-// The function of a bound method, whose name is familiar to the reader.
+// The function of a bound method. Reports use its name for the method.
 std::uint32_t function_of(const CollapsedGraph& graph, std::uint32_t method) {
     for (std::uint32_t e = graph.first[method]; e < graph.first[method + 1]; ++e) {
         if (graph.edges[e].label.kind == EdgeKind::member && graph.label_name(e) == "__func__") {
@@ -58,13 +58,14 @@ model::SourceLocation source_of(const CollapsedGraph& graph, std::uint32_t edge)
                                                 : source_of_node(graph, hook);
     }
     const std::uint32_t holder = graph.edges[edge].holder;
-    // A callable that is stored on an object: the line that defines it.
+    // For a callable that is stored on an object, return the line that defines the callable.
     if (is_attribute(graph, edge) && !is_callable(graph, holder) &&
         is_callable(graph, graph.targets[edge]) &&
         is_known(source_of_node(graph, graph.targets[edge]))) {
         return source_of_node(graph, graph.targets[edge]);
     }
-    // Any code may store an attribute, so its class is not that code.
+    // The location of an object's class is not that of an attribute, because any code may store the
+    // attribute.
     const bool in_class = !is_attribute(graph, edge) || !graph.is(holder, NodeKind::object);
     const model::SourceLocation& location = source_of_node(graph, holder);
     return in_class && is_known(location) ? location : graph.node(holder).allocated;
@@ -80,7 +81,7 @@ model::SourceLocation source_of(const CollapsedGraph& graph,
     return use_keeper ? source_of(graph, keeper) : location;
 }
 
-// Used only if the file of the code is unknown.
+// Modules of libraries. Used only if the file of the code is unknown.
 constexpr std::array<std::string_view, 26> kLibraries{
     "accelerate", "cudf",        "cupy",         "cupyx",      "deepspeed",  "flax",  "ignite",
     "jax",        "jaxlib",      "keras",        "lightning",  "numba",      "numpy", "pandas",
@@ -285,7 +286,7 @@ Origin origin_of(const CollapsedGraph& graph, std::uint32_t node) {
         return base::origin_of_path(path);
     }
     const std::string_view module = graph.raw->text(described.module);
-    // The C half of a module has the same name with an underscore: _asyncio.
+    // The C part of a module has the same name with a leading underscore: _asyncio.
     const std::string_view full = module.substr(module.starts_with('_') ? 1 : 0);
     const std::string_view top = full.substr(0, full.find('.'));
     if (contains(kLibraries, top)) {

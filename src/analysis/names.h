@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names, labels, source locations and origins of nodes and references of the collapsed graph, as a
-// report shows them. References are numbers of collapsed references.
+// report shows them. References are given as indexes into CollapsedGraph::edges.
 #pragma once
 
 #include <algorithm>
@@ -41,24 +41,24 @@ template <std::size_t size>
 
 // ".callbacks", "closure:self", "[3]".
 [[nodiscard]] std::string label_of(const CollapsedGraph& graph, std::uint32_t edge);
-// The same with [x] for an index.
+// Like label_of(), with [x] instead of the index.
 [[nodiscard]] std::string label_of_many(const CollapsedGraph& graph, std::uint32_t edge);
 // The part of the label that signatures use: model::generic_label_text().
 [[nodiscard]] std::string generic_label_of(const CollapsedGraph& graph, std::uint32_t edge);
 
 // "Engine.callbacks", "<lambda>.closure:self", "list[0]".
 [[nodiscard]] std::string dotted(const CollapsedGraph& graph, std::uint32_t edge);
-// The same without the name of a container: "[0]".
+// Like dotted(), without the name of a container: "[0]".
 [[nodiscard]] std::string step_text(const CollapsedGraph& graph, std::uint32_t edge);
 
-// "Engine.callbacks['a']" for references in order, each to the holder of the next; "" for none. A
-// method of a container is not its owner: see stored_in().
+// "Engine.callbacks['a']" for the references of `path`, each of which leads to the holder of the
+// next; "" if `path` is empty.
 [[nodiscard]] std::string path_text(const CollapsedGraph& graph,
                                     std::span<const std::uint32_t> path);
 
-// "Engine.callbacks" for a container or bound method that this attribute refers to, or for a bound
-// method in such a container; the first in alphabetical order if there are several, "" if there is
-// none. Visits all references of the graph.
+// The attribute that stores `node`, such as "Engine.callbacks". `node` is a container or bound
+// method to which the attribute refers, or a bound method in such a container. If there are
+// several, the alphabetically first one; "" if there is none. Visits all references of the graph.
 [[nodiscard]] std::string stored_in(const CollapsedGraph& graph, std::uint32_t node);
 
 // "Engine.callbacks -> [0] -> <lambda>.closure:self -> Engine"; the middle of a long cycle is
@@ -70,11 +70,16 @@ template <std::size_t size>
 // for "_trainer" and "_Model__trainer".
 [[nodiscard]] std::string_view plain_name(std::string_view name);
 
-// "path:line" of the code that creates the reference, "" if not known. The first of these that is
-// known: the line that stores the attribute; the function that captures, or is stored as, the
-// attribute; the hook; the frame; the class, if it is itself the holder; the line that allocated
-// the holder; the location of `keeper`, the reference that leads to the container or partial,
-// unless that is in the standard library. `keeper` may be kNone.
+// "path:line" of the code that creates the reference; "" if unknown. It is the first known location
+// of these:
+// - the line that stores the attribute
+// - the function that captures the variable or is stored in the attribute
+// - the hook
+// - the frame
+// - the class, if it is the holder
+// - the line that allocated the holder
+// - the location of `keeper`, the reference to the container or partial, unless that location is in
+//   the standard library; `keeper` may be kNone
 [[nodiscard]] std::string location_of(const CollapsedGraph& graph,
                                       std::uint32_t edge,
                                       std::uint32_t keeper = kNone);
@@ -93,7 +98,7 @@ template <std::size_t size>
 [[nodiscard]] std::string allocation_of(const CollapsedGraph& graph,
                                         const model::DeviceOwner& owner);
 
-// Everything about the reference except its reason.
+// The reference as in a finding, without its reason.
 [[nodiscard]] model::Reference reference_of(const CollapsedGraph& graph,
                                             std::uint32_t edge,
                                             std::uint32_t keeper = kNone);

@@ -9,7 +9,7 @@
 namespace cyclewatch::analysis {
 namespace {
 
-// Limit on the total work of all walks: this many times the size of the graph, plus a constant.
+// Limits the total work of all walks to kMostPasses times the size of the graph, plus a constant.
 constexpr std::uint64_t kMostPasses = 16;
 constexpr std::uint64_t kSpareWork = 4'000'000;
 
@@ -118,7 +118,8 @@ bool OwnerWalk::walk(std::span<const std::uint32_t> cycle) {
         const std::uint64_t start = text_hash_[index_of(graph_.node(node).name)];
         visit(node, kNone, start, start);
     }
-    // Structural references last: a path through a class's __mro__ is not informative.
+    // Follow structural references last, because a path through a class's __mro__ is not
+    // informative.
     std::size_t plain = 0;
     std::size_t structural = 0;
     while (structural < queue_.size()) {

@@ -30,7 +30,7 @@ class OwnerWalk {
     // from many cycles.
     bool walk(std::span<const std::uint32_t> cycle);
 
-    // The following functions describe the latest walk.
+    // The following functions return the results of the latest walk.
 
     // The owners reached, largest first.
     [[nodiscard]] const std::vector<ReachedOwner>& owners() const { return reached_; }

@@ -24,7 +24,7 @@ struct Payload {
     std::uint64_t bytes = 0;
 };
 
-// True for a reference to code or to a wrapper of code. Readers do not regard these as data, so the
+// True for a reference to code or to a wrapper of code. Users do not regard code as data, so the
 // reference from the code to the data is suggested instead.
 bool leads_to_code(const CollapsedGraph& graph, std::uint32_t edge) {
     const std::uint32_t target = graph.targets[edge];
@@ -59,8 +59,8 @@ class Search {
     }
 
   private:
-    // Adds the reference. If the target of such a reference is code, and one of the target's
-    // references frees at least half as much, adds the target's references instead.
+    // Adds `edge`. If its target is code, and one of the target's own references frees at least
+    // half as much, adds the target's references instead.
     void add(std::vector<Payload>& found,
              std::uint32_t edge,
              std::uint64_t bytes,

@@ -20,10 +20,10 @@ struct Payloads {
                                      const Cycle& cycle,
                                      const RetainedSize& held);
 
-// Used if there is no single payload. Returns the references to the owners or to their containers.
-// For example, Python stores the default of a dataclass field in several places. Empty if there are
-// more than kMostInSet. Subtracts one pass over everything reachable from the component from
-// `work_left`.
+// Used if no single reference frees enough. Returns the references to the owners or to their
+// containers. There may be several; for example, Python stores the default of a dataclass field in
+// several places. Empty if there are more than kMostInSet. Subtracts one pass over everything
+// reachable from the component from `work_left`.
 [[nodiscard]] std::vector<Candidate> find_last_references(const CollapsedGraph& graph,
                                                           const Component& component,
                                                           const RetainedSize& held,

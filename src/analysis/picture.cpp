@@ -114,7 +114,7 @@ class Drawing {
             return;
         }
         for (const std::uint32_t edge : path) {
-            // A holder without an item is in the omitted part of the cycle.
+            // A holder that has no item is in the omitted part of the cycle.
             const auto from = item_of_.find(graph_.edges[edge].holder);
             const bool known = from != item_of_.end();
             const std::uint32_t start = known ? from->second : kMostCycleItems / 2;
@@ -148,7 +148,8 @@ class Drawing {
         return edges;
     }
 
-    // If there was no walk, only the omitted objects of the cycle are counted.
+    // Counts the reached objects that have no item. If there was no walk, counts only those of the
+    // cycle.
     void count_omitted() {
         const std::size_t reached = std::max(walk_.nodes(), item_of_.size() + hidden_);
         picture_.omitted_items = reached - item_of_.size();

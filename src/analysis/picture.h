@@ -13,8 +13,8 @@
 
 namespace cyclewatch::analysis {
 
-// Items of the cycle come first, in order; a longer cycle has one item that replaces its middle.
-// `cut`: collapsed references to be drawn as cut. `walk`: the owner walk of `cycle`.
+// Items of the cycle come first, in order; in a long cycle, one item stands for the middle. `cut`:
+// collapsed references to be drawn as cut. `walk`: the owner walk of `cycle`.
 [[nodiscard]] model::Picture make_picture(const CollapsedGraph& graph,
                                           const model::Observation& observation,
                                           std::span<const std::uint32_t> cycle,

@@ -60,7 +60,7 @@ void RetainedSize::list_owned(const CollapsedGraph& graph, const model::Observat
     }
 }
 
-// Includes only variables with several references that leave a component.
+// Finds only variables with several references that leave a component.
 void RetainedSize::find_variables(const CollapsedGraph& graph) {
     variable_of_.assign(graph.edges.size(), kNone);
     std::unordered_map<std::uint32_t, std::uint32_t> variable_of_cell;
@@ -95,7 +95,7 @@ void RetainedSize::number_tree_nodes(const graph::StrongComponents& components,
     auto variable = variables_.rbegin();
     for (const std::uint32_t node : holders_first) {
         const std::uint32_t component = components.of[node];
-        // A variable comes after all its holders and before its target.
+        // A variable is numbered after all its holders and before its target.
         for (; variable != variables_.rend() && variable->component == component; ++variable) {
             variable->position = next++;
         }
@@ -192,7 +192,8 @@ void RetainedSize::find_cycles_above(const CollapsedGraph& graph,
     }
 }
 
-// The components with a cycle from which `component` can be reached, including itself.
+// The set of components with a cycle from which `component` can be reached, including itself (see
+// unite()).
 std::uint32_t RetainedSize::cycles_to(std::uint32_t component,
                                       const graph::StrongComponents& components) const {
     const std::uint32_t above = cycle_above_[component];

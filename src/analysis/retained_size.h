@@ -68,8 +68,8 @@ class RetainedSize {
         return has_cycle_[component_of_[node]];
     }
 
-    // The fraction of held_with() that is freed if the cycles of that component are broken: the
-    // part that cannot be reached from another cycle.
+    // The fraction of held_with() that is freed if the cycles of the component are broken, which is
+    // the part that cannot be reached from another cycle.
     [[nodiscard]] double freed_with(std::uint32_t node) const;
 
     // True if `node` is an owner, or an owner can be reached from it.
@@ -77,7 +77,7 @@ class RetainedSize {
         return leads_to_owner_[component_of_[node]];
     }
 
-    // The same for owners whose storage the collection frees.
+    // Like leads_to_owner(), for owners whose storage the collection frees.
     [[nodiscard]] bool leads_to_released(std::uint32_t node) const {
         return leads_to_released_[component_of_[node]];
     }
@@ -92,8 +92,9 @@ class RetainedSize {
         return keeper_[index_of(storage)];
     }
 
-    // True if `storage` can be reached, on a path without a cycle, from an object to which nothing
-    // in the graph refers. An object outside the graph then also keeps the storage alive.
+    // True if `storage` can be reached from an object to which nothing in the graph refers, on a
+    // path that does not touch a cycle. An object outside the graph then also keeps the storage
+    // alive.
     [[nodiscard]] bool is_kept_from_outside(model::StorageId storage) const {
         return kept_from_outside_[index_of(storage)];
     }

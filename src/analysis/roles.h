@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups references that express the same relation in a program, such as `_parent` in four classes,
-// or all items of a list of children.
+// Groups references that have the same meaning in a program, such as `_parent` in four classes, or
+// all items of a list of children.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace cyclewatch::analysis {
 // True for an item that has no name: `[3]`, an element of a set.
 [[nodiscard]] bool is_anonymous_item(const CollapsedGraph& graph, std::uint32_t edge);
 
-// References are positions in the component. All arguments of the constructor must outlive this
-// object.
+// References are given as positions in Component::edges. All arguments of the constructor must
+// outlive this object.
 class Roles {
   public:
     static constexpr int kDeepestContainer = 3;  // a list of tuples in a dict
@@ -33,12 +33,13 @@ class Roles {
     // The plain name of the attribute that holds `e`, or its container; empty if there is none.
     [[nodiscard]] std::string_view attribute_behind(std::uint32_t e) const;
 
-    // Equal for references that the same line of code creates, regardless of their targets and, if
-    // the line is known, of the classes of their holders.
+    // A text that is equal for references that the same line of code creates, regardless of their
+    // targets. If the line is known, the classes of the holders do not matter either.
     [[nodiscard]] std::string kind(std::uint32_t e) const;
 
-    // Equal for attributes with the same plain name in any class, and for other references with the
-    // same label. A list of lines and a line's own attribute have different roles.
+    // A text that is equal for attributes with the same plain name in any class, and for other
+    // references with the same label. An attribute that refers to a container has a different role
+    // from one that refers to an object.
     [[nodiscard]] std::string role(std::uint32_t e) const;
 
   private:

@@ -62,7 +62,7 @@ class SharedStorages {
         }
     }
 
-    // Many storages have the same sharers: process each set once.
+    // Many storages are shared by the same findings, so process each set of findings once.
     void group_by_sharers() {
         for (auto& [storage, sharers] : sharers_) {
             const std::uint32_t holder = holder_of(storage);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handles storages that are reachable from several findings: counts the findings that share them,
-// and attributes their bytes to one finding for sums over all findings.
+// Handles storages that are reachable from several findings. Counts the findings that share a
+// storage, and attributes its bytes to one of them, so that sums over all findings count each
+// storage once.
 #pragma once
 
 #include <cstdint>

@@ -13,8 +13,8 @@ namespace {
 // Maximum number of equally good start nodes that are compared by the text of their cycles.
 constexpr std::size_t kMostTies = 4;
 
-// Marks structural references, and attributes that refer to their own object: such a cycle rarely
-// keeps the rest of the component alive.
+// Marks structural references, and attributes that refer to their own object, because such cycles
+// rarely keep the rest of the component alive.
 std::vector<char> structural_or_self(const CollapsedGraph& graph, const Component& component) {
     std::vector<char> dead = component.structural;
     for (std::size_t e = 0; e < dead.size(); ++e) {
@@ -25,7 +25,7 @@ std::vector<char> structural_or_self(const CollapsedGraph& graph, const Componen
     return dead;
 }
 
-// Breadth-first search in layers: nodes in layer s are reached with s structural references.
+// Breadth-first search in layers. Nodes in layer s are reached through s structural references.
 class CycleSearch {
   public:
     CycleSearch(const Component& component, std::uint32_t start, std::span<const char> dead)
@@ -130,7 +130,7 @@ std::vector<char> nodes_in_cycles(const Component& component, std::span<const ch
     return in_cycle;
 }
 
-// The best nodes to start from, at most kMostTies equally good ones.
+// The best nodes to start a cycle from: at most kMostTies nodes that are equally good.
 std::vector<std::uint32_t> best_starts(const CollapsedGraph& graph,
                                        const Component& component,
                                        const std::vector<char>& in_cycle,

@@ -23,9 +23,9 @@ using Cycle = std::vector<std::uint32_t>;
 // A shortest cycle that contains reference `e`, starting at its holder.
 [[nodiscard]] Cycle shortest_cycle_through(const Component& component, std::uint32_t e);
 
-// A shortest cycle through, and starting at, the node that retains the most device bytes. If
-// possible, the cycle has no structural references and is not an attribute that refers to its own
-// object. Does not depend on the order of nodes.
+// A shortest cycle that starts at the node that retains the most device bytes. If possible, the
+// cycle has no structural references and is not an attribute that refers to its own object. Does
+// not depend on the order of nodes.
 [[nodiscard]] Cycle choose_cycle(const CollapsedGraph& graph, const Component& component);
 
 }  // namespace cyclewatch::analysis

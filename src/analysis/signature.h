@@ -11,9 +11,9 @@
 
 namespace cyclewatch::analysis {
 
-// "cw1-" and 16 hexadecimal digits. Contains no addresses, sizes, lines or indices and does not
-// depend on the start of the cycle, so equal cycles have the same signature on every run, rank and
-// machine.
+// "cw1-" and 16 hexadecimal digits. Contains no addresses, sizes, lines or indices, and does not
+// depend on the start of the cycle. Equal cycles therefore have the same signature on every run,
+// rank and machine.
 [[nodiscard]] std::string signature_of(const CollapsedGraph& graph,
                                        std::span<const std::uint32_t> cycle);
 

@@ -44,7 +44,7 @@ std::vector<std::uint32_t> ways_back(const Component& component,
                                      std::uint32_t root,
                                      std::span<const char> dead) {
     if (dead.empty() && component.targets.size() == component.size()) {
-        // A component with as many references as nodes is a single cycle.
+        // If the component has as many references as nodes, it is a single cycle.
         const auto to_root = std::ranges::find(component.targets, root);
         return {static_cast<std::uint32_t>(to_root - component.targets.begin())};
     }

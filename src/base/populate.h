@@ -11,7 +11,7 @@
 
 namespace cyclewatch::base {
 
-// Makes room for `size` elements, like reserve().
+// Like buffer.reserve(size).
 template <typename Value>
 void reserve_pages(std::vector<Value>& buffer, std::size_t size) {
     constexpr std::size_t kLarge = std::size_t{1} << 20;  // smaller buffers are often reused

@@ -34,10 +34,10 @@ class SignalsBlocked {
     sigset_t before_{};
 };
 
-// Until destroyed, a write on the calling thread that exceeds RLIMIT_FSIZE, or goes to a pipe
-// without a reader, only fails with an error. The kernel also sends SIGXFSZ or SIGPIPE, which would
-// terminate a process that neither ignores nor handles them. May be used on any thread; does not
-// acquire locks.
+// Until destroyed, a write on the calling thread that exceeds RLIMIT_FSIZE, or whose pipe has no
+// reader, fails with an error and without a signal. By default, the kernel also delivers SIGXFSZ or
+// SIGPIPE, which terminate a process that neither ignores nor handles them. May be used on any
+// thread; does not acquire locks.
 class WriteSignalsBlocked {
   public:
     WriteSignalsBlocked() noexcept {

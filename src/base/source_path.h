@@ -12,7 +12,7 @@ namespace cyclewatch::base {
 
 enum class Origin : std::uint8_t { user, library, standard_library };
 
-// `user` for every path that is neither in site-packages nor in the standard library.
+// Returns `user` for every path that is neither in site-packages nor in the standard library.
 [[nodiscard]] Origin origin_of_path(std::string_view path);
 
 struct CallSite {
@@ -29,8 +29,8 @@ struct CallSite {
 [[nodiscard]] std::string_view path_of_location(std::string_view location);
 
 // Chooses the frame of a call stack to report as an allocation site: the innermost frame in user
-// code, because a location in a library does not help. Without such a frame, chooses the innermost
-// frame of all.
+// code, because users cannot change library code. If no frame is in user code, chooses the
+// innermost frame.
 class CallChoice {
   public:
     // Offers the frames in order, innermost first. Returns false once the choice is final.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hash of 128 bits, for deciding that two sequences of numbers are equal without storing them.
-// The value is only comparable within one process if the numbers are.
+// A hash of 128 bits, for deciding that two sequences of numbers are equal without storing them. If
+// the numbers are only meaningful within one process, so is the hash.
 #pragma once
 
 #include <compare>
@@ -14,7 +14,7 @@ struct WideHash {
     std::uint64_t high = 0;
     std::uint64_t low = 0;
 
-    // Two different multiplicative steps: a collision must occur in both halves.
+    // The halves use different multipliers, and sequences collide only if both halves do.
     WideHash& add(std::uint64_t value) noexcept {
         high = (high ^ value) * 0x9e3779b97f4a7c15ULL;
         high ^= high >> 32;

@@ -18,8 +18,8 @@ namespace cyclewatch::format {
 // On one line, with '<', '>' and '&' escaped for an HTML <script> element.
 [[nodiscard]] std::string write_script_safe_json(const model::Report& report);
 
-// On one line, with by_process stored in columns. Smaller and faster to parse; only for packed
-// pages.
+// On one line, with by_process stored in columns: smaller and faster to parse. Used only for HTML
+// pages that contain the report in compressed form.
 [[nodiscard]] std::string write_json_to_pack(const model::Report& report);
 
 // Parses a document that write_json() wrote. The input is untrusted: the result is a valid report,

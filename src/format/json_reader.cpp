@@ -60,7 +60,8 @@ json parse(std::string_view text, std::size_t offset) {
     }
 }
 
-// The type of a value for error messages, or the text of a number or literal.
+// Describes a value in error messages: by its text if it is a number or literal, otherwise by its
+// type.
 std::string kind_of(const json& value) {
     if (value.is_string()) {
         return "a string";
@@ -139,7 +140,8 @@ template <typename T>
 requires std::is_class_v<T>
 void read(const json& value, const std::string& path, T& fields);
 
-// Converts by_process of a packed page, which has an array of values for each field, to a list.
+// Converts by_process from the columns of a compressed report (one array of values for each field)
+// to a list of objects.
 json list_of(const json& columns, const std::string& path) {
     json list = json::array();
     for (const auto& [name, column] : columns.items()) {
@@ -248,8 +250,8 @@ void check_header(const json& document) {
              "the report has version " + version.dump() + ", but this cyclewatch reads version " +
                  std::to_string(model::kReportSchemaVersion) +
                  (version > model::kReportSchemaVersion
-                      ? ": use a newer cyclewatch"
-                      : ": record the report again with this cyclewatch"));
+                      ? ": use a newer version of cyclewatch"
+                      : ": record the report again with this version"));
     }
 }
 

@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 // Converts the parts of a report to JSON values.
 class Converter {
   public:
-    // `columns`: store by_process in columns, as packed pages do.
+    // `columns`: store by_process in columns, as in a compressed report.
     explicit Converter(bool columns) : columns_(columns) {}
 
     template <typename T>
@@ -82,8 +82,8 @@ class Converter {
     }
 
   private:
-    // One array for each field. In a merged report this is a third of the size of a list of
-    // objects, and a browser parses it nearly four times as fast.
+    // Returns one array for each field. In a merged report, the arrays take a third of the size of
+    // a list of objects, and a browser parses them nearly four times as fast.
     template <typename T>
     Json columns_of(const std::vector<T>& items) const {
         Json columns = Json::object();

@@ -39,7 +39,7 @@ class Rows {
     [[nodiscard]] std::span<const Item> of(std::uint32_t row) const {
         return std::span(items_).subspan(first_[row], first_[row + 1] - first_[row]);
     }
-    // Requires that the items are node numbers.
+    // REQUIRES: the items are node numbers.
     [[nodiscard]] AdjacencyView view() const { return {first_, items_}; }
 
   private:

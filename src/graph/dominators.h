@@ -18,9 +18,10 @@ struct DominatorTree {
     std::vector<std::uint32_t> jump;
 };
 
-// `predecessors.of(n)` lists the nodes that refer to n. Node 0 is the root; a node without a
-// smaller predecessor becomes a child of the root. A graph with cycles must be numbered in reverse
-// postorder; its tree is empty if it does not converge within a few passes.
+// `predecessors.of(n)` lists the nodes that refer to n. Node 0 is the root. A node whose
+// predecessors all have larger numbers becomes a child of the root. A graph with cycles must be
+// numbered in reverse postorder; the tree is empty if the iteration does not converge within a few
+// passes.
 [[nodiscard]] DominatorTree dominators(const AdjacencyView& predecessors);
 
 // Lowest common ancestor of two nodes of the tree.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// If a cycle is too long to list, one entry of Finding::cycle replaces the middle. Its label, "...
-// 801 more ...", contains the number of omitted references. Labels of real references never begin
-// with dots.
+// If a cycle is too long to list, one entry of Finding::cycle stands for the references in its
+// middle. Its label, "... 801 more ...", contains the number of omitted references. Labels of real
+// references never begin with "...".
 #pragma once
 
 #include <charconv>

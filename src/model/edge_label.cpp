@@ -36,7 +36,8 @@ std::size_t length_of_run(std::string_view text, Accept accept) {
     return length;
 }
 
-// Length of the UUID at the start of `text`, its groups separated by "-" or "_"; 0 if none.
+// Length of the UUID at the start of `text`; 0 if there is none. Its groups are separated by "-" or
+// "_".
 std::size_t length_of_uuid(std::string_view text) {
     std::size_t at = 0;
     for (const std::size_t group : {8, 4, 4, 4, 12}) {
@@ -54,7 +55,7 @@ std::size_t length_of_uuid(std::string_view text) {
     return at == text.size() || !is_alphanumeric(text[at]) ? at : 0;
 }
 
-// `word` consists of letters and digits.
+// REQUIRES: `word` consists of letters and digits.
 std::string word_without_ids(std::string_view word) {
     const std::string_view digits = word.starts_with("0x") ? word.substr(2) : word;
     const bool is_number =
@@ -122,7 +123,7 @@ std::string with_position(EdgeKind kind, std::string_view name, std::string_view
     return "?";
 }
 
-// True for kinds whose name a program may compute at run time.
+// True for kinds of references whose names a program may compute at run time.
 constexpr bool may_be_computed(EdgeKind kind) {
     return kind == EdgeKind::attribute || kind == EdgeKind::slot || kind == EdgeKind::key_value ||
            kind == EdgeKind::partial_keyword;

@@ -63,18 +63,18 @@ struct EdgeLabel {
 // "hook_<id>".
 [[nodiscard]] std::string without_ids(std::string_view name);
 
-// Replaces a trailing number with "#" ("slot_17" -> "slot_#"). For other names, the same as
+// Replaces a trailing number with "#" ("slot_17" -> "slot_#"). Other names are passed through
 // without_ids().
 [[nodiscard]] std::string name_shape(std::string_view name);
 
-// The part of an identifier key that signatures contain: name_shape(key), or "" if that still has
-// digits. Depends only on the text.
+// The part of an identifier key that signatures contain: name_shape(key), or "" if the result still
+// contains digits. Depends only on the text.
 [[nodiscard]] std::string key_shape(std::string_view key);
 
 // The label as it appears in signatures. Every index becomes [x]. Keys, attribute names and names
 // of keyword arguments are replaced with their shape, because one line of code may compute many of
-// them. Keys recorded by capture_values are omitted, so that the setting does not change
-// signatures.
+// them. Keys that are recorded only with capture_values are omitted, so that this setting does not
+// change signatures.
 [[nodiscard]] std::string generic_label_text(EdgeKind kind,
                                              std::string_view name,
                                              std::uint32_t index);

@@ -21,7 +21,7 @@ namespace cyclewatch::model {
 struct SourceExcerpt {
     std::uint32_t first_line = 0;  // number of lines[0]
     std::uint32_t line = 0;        // number of the line at the location
-    // The expression in that line: from 1, in code points; 0: unknown.
+    // The expression in that line: columns from 1, in code points; 0: unknown.
     std::uint32_t start_column = 0;
     std::uint32_t end_column = 0;  // after its last character
     std::vector<std::string> lines;
@@ -40,18 +40,19 @@ struct Reference {
     bool payload = false;  // not on the cycle: cutting it frees the memory but not the cycle
     // For a cut or an alternative whose holder is a container or a method of one: where that
     // container is stored ("Registry._pairs"). For one of several cuts whose holder is a bound
-    // method: where that is stored. "" if unknown.
+    // method: where the method is stored. "" if unknown.
     std::string holder_path{};
-    // The base class of the holder in whose method `location` is; "" if it is the holder's class.
+    // The base class of the holder whose method contains `location`; "" if it is the holder's own
+    // class.
     std::string base_class{};
     // For a cut: the number of such references that the code at `location` stores in instances of
     // `holder`; all of them must be cut.
     std::uint64_t references = 1;
     std::optional<SourceExcerpt> source{};  // of a cut or an alternative, if it could be read
-    // Generated code of the class stores the attribute: `location` is that of the class until the
-    // source has been read, then that of the field. Not in files.
+    // True if generated code of the class stores the attribute, as in a dataclass. `location` is
+    // then the class, and the field once the source has been read. Not written to files.
     bool is_generated = false;
-    // The expression at `location`: from 0, in bytes of UTF-8. Not in files.
+    // The columns of the expression at `location`, from 0, in bytes of UTF-8. Not written to files.
     ColumnRange columns{};
 
     friend bool operator==(const Reference&, const Reference&) = default;
@@ -129,7 +130,8 @@ constexpr Words words_of(Verdict) {
     return kVerdictWords;
 }
 
-// Whether a collection has freed the memory of a finding. Only scans find memory that is not freed.
+// Whether a collection has freed the memory of a finding. `yes` for every cycle found by a
+// collection; only scans find cycles before their memory is freed.
 enum class Collected : std::uint8_t {
     yes,
     not_yet,
@@ -186,15 +188,15 @@ struct Finding {
 
     std::vector<Reference> cycle;  // in order; the target of the last is the first holder
     std::vector<Reference> cut;    // the reference to cut, or the smallest sufficient set
-    // Kinds of references that must be cut as well but are not listed in `cut`.
+    // The number of kinds of references that must also be cut but are not listed in `cut`.
     std::uint64_t omitted_cuts = 0;
     bool tie = false;                     // alternatives[0] is as good as cut[0]
     double freed_share = 1;               // fraction of retained_bytes the cut frees; 0: unknown
     std::vector<Reference> alternatives;  // best first
     std::vector<OwnerSummary> owners;     // largest first, at most kMaxOwnersPerFinding
     std::uint64_t omitted_owners = 0;
-    // The signatures that one code change fixes, largest first, at most kMaxVariants; empty if
-    // there is only one.
+    // The signatures whose cycles one code change fixes, largest first, at most kMaxVariants. Empty
+    // if there is only one signature.
     std::vector<Variant> variants;
     std::uint64_t omitted_variants = 0;
     Picture picture;
@@ -206,7 +208,7 @@ struct Finding {
     std::uint64_t collections = 0;               // number of collections with an occurrence
     std::vector<ProcessOccurrences> by_process;  // one per process, ascending
 
-    // Written by people, stored in the file, never set by a watch.
+    // Entered by a reader of the report and stored in its file; never set by a watch.
     Verdict verdict = Verdict::none;
     std::string note;
 

@@ -30,7 +30,8 @@ std::string without_index(const std::string& label) {
     return index ? label.substr(0, open) + "[x]" : label;
 }
 
-// The reference that stores the bound method on the cycle; `method` if there is none.
+// The reference of the cycle that stores the bound method and has a known location; `method` if
+// there is none.
 const Reference& storing_reference(const Finding& finding, const Reference& method) {
     const std::vector<Reference>& cycle = finding.cycle;
     for (std::size_t at = 0; at < cycle.size(); ++at) {
@@ -84,8 +85,8 @@ bool is_container(std::string_view holder) {
 }
 
 // One key per holder: the cycle, starting at that holder, without the holder's name. Cycles that
-// differ in one class share such a key. They must also need the same number of cuts: otherwise the
-// suggestion for one would leave cycles of the other.
+// differ in one class share such a key. The key includes the number of cuts, because the suggestion
+// for one cycle must be enough to break the others.
 void add_keys_of_cycle(std::vector<std::string>& keys, const Finding& finding) {
     const std::vector<Reference>& cycle = finding.cycle;
     const auto named = std::ranges::count_if(

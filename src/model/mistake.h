@@ -14,17 +14,17 @@ namespace cyclewatch::model {
 
 // Findings with a common key have the same cause. There are two kinds of keys:
 //
-// - The pattern, and the labels and locations of the references to cut. A bound method has the
-//   location where it is stored. No such key if the location is unknown.
-// - The labels and holders of the cycle except for one holder: the same cycle through objects of
-//   another class. No such key if the cycle is too long or has fewer than two holders that are not
-//   containers.
+// - The pattern, and the labels and locations of the references to cut. For a bound method, the
+//   location is where it is stored. A finding with an unknown location has no such key.
+// - The labels and holders of the cycle except for one holder. Findings with such a common key are
+//   the same cycle through objects of different classes. A finding has no such key if its cycle is
+//   too long or has fewer than two holders that are not containers.
 //
 // Keys contain code locations: compare them within one process only; do not show or store them.
 [[nodiscard]] std::vector<std::string> mistake_keys(const Finding& finding);
 
 // Adds the variants of `other` to `shown`. Call it before adding the numbers of `other` to `shown`.
-// No-op if both have the same signature and no variants.
+// Does nothing if both have the same signature and no variants.
 void add_variants(Finding& shown, const Finding& other);
 
 // The signatures of the finding and its variants, each once.

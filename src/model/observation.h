@@ -28,7 +28,8 @@ struct DeviceOwner {
     std::string type;   // "torch.nn.parameter.Parameter"
     std::string shape;  // "[1024, 1024]"; "" if the owner has none
     std::string dtype;  // "float32"; "" if the owner has none
-    // Not the object of the node itself, but one that is freed with it, such as a gradient.
+    // True if the owner is not the object of `node` itself but is freed with it, such as a
+    // gradient.
     bool is_part = false;
 };
 
@@ -84,9 +85,8 @@ struct CollectionRecord {
     friend bool operator==(const CollectionRecord&, const CollectionRecord&) = default;
 };
 
-// Clusters that were counted but not captured, because a captured cluster has the same shape: the
-// same kinds of objects with the same references. They count as occurrences of that cluster's
-// findings.
+// Clusters that were counted but not captured, because a captured cluster has the same kinds of
+// objects with the same references. They count as occurrences of that cluster's findings.
 struct RepeatedShape {
     NodeId twin{};             // an owner in the captured cluster
     std::uint64_t count = 0;   // clusters

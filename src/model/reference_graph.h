@@ -16,7 +16,7 @@
 
 namespace cyclewatch::model {
 
-// Interns strings, so that nodes and edges store four-byte ids. Not thread-safe.
+// Interns strings, so that nodes and edges can store four-byte ids. Not thread-safe.
 class StringTable {
   public:
     StringTable() { intern({}); }
@@ -63,7 +63,7 @@ enum class NodeKind : std::uint8_t {
     property,  // property, staticmethod, classmethod and other descriptors
 };
 
-// What precedes the name of an object of this kind, such as "function " or "frame of "; "" for
+// The prefix of the names of objects of this kind, such as "function " or "frame of "; "" for
 // instances.
 [[nodiscard]] std::string_view kind_prefix(NodeKind kind);
 
@@ -111,8 +111,8 @@ struct Node {
     // are those of the function.
     bool locals_snapshot = false;
     bool supports_weakref = true;  // its type allows weak references to it
-    // The method that releases the object's resources ("close") and its location; empty if its
-    // class has none.
+    // The method that releases the object's resources ("close"), and its location. Empty if the
+    // class has no such method.
     StringId end_method = kEmptyString;
     SourceLocation end_location;
 };
@@ -131,7 +131,7 @@ enum class ValueOrigin : std::uint8_t {
     taken,         // existed before: a parameter, a global, an attribute of another object, or the
                    // result of any other call
     gives_itself,  // stored by a method of the value's class: `child.parent = self`. For a
-                   // container: its items are, as in `model.observers.add(self)`
+                   // container: each item is stored this way, as in `model.observers.add(self)`
 };
 
 // The code that sets an attribute or slot of a class or of its instances.
@@ -142,8 +142,8 @@ struct AttributeSite {
     ValueOrigin value = ValueOrigin::unknown;
     bool holder_made_by_target = false;  // methods of the target's class create the holder
     SourceLocation location;
-    StringId base = kEmptyString;  // the base class of the holder in whose method `location` is
-    bool is_generated = false;     // by generated code of that class, whose location this is
+    StringId base = kEmptyString;  // base class whose method contains `location`
+    bool is_generated = false;     // stored by generated code; `location` is the class
 };
 
 // Compressed sparse rows: the edges of node n are edges[first_edge[n] .. first_edge[n+1]).

@@ -46,8 +46,8 @@ struct GenerationTotals {
     friend bool operator==(const GenerationTotals&, const GenerationTotals&) = default;
 };
 
-// In Stats::skipped: collections whose owners were not searched for. All totals are then lower
-// bounds.
+// The key in Stats::skipped that counts collections in which no search for owners was made. If it
+// is present, all totals are lower bounds.
 inline constexpr const char* kNotSearched = "collections not searched for tensors: over budget";
 
 // In a merged report, the totals of all processes.
@@ -66,9 +66,9 @@ struct Stats {
     friend bool operator==(const Stats&, const Stats&) = default;
 };
 
-// The entry of a generation, which is added if there is none.
+// Returns the entry of `generation`, and adds it if it is missing.
 [[nodiscard]] GenerationTotals& totals_of(Stats& stats, int generation);
-// Updates the shares, after `elapsed` or the seconds of a generation have changed.
+// Recomputes the shares. Must be called after `elapsed` or the seconds of a generation change.
 void update_shares(Stats& stats);
 
 struct Report {
@@ -79,9 +79,9 @@ struct Report {
     // Collections that found an unreachable owner, by process, in order.
     std::vector<CollectionRecord> collections;
     std::uint64_t omitted_collections = 0;
-    // The fastest growth first. Missing if there was no census.
+    // The fastest growth first. Missing if no census (a list of all reachable owners) was taken.
     std::optional<std::vector<GrowingOwner>> growing;
-    // The largest first. Missing if there was no census.
+    // The largest first. Missing if no census was taken.
     std::optional<std::vector<LiveOwner>> live_owners;
     Stats stats;
     std::vector<std::string> notes;  // sentences on what was truncated or skipped

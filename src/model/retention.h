@@ -14,7 +14,8 @@
 
 namespace cyclewatch::model {
 
-// What keeps a root alive. Of equally short paths, the kind listed first is preferred.
+// What keeps a root alive. If several paths are equally short, the kind of root listed first is
+// preferred.
 enum class RootKind : std::uint8_t {
     local_variable,    // of a running function
     module_global,     // attribute of a module in sys.modules
@@ -47,7 +48,8 @@ struct PathRoot {
 
 struct RetentionPath {
     PathRoot root;
-    // In order; the holder of the first one is the root, the target of the last one is the object.
+    // In order: the holder of the first reference is the root, and the target of the last is the
+    // object.
     std::vector<Reference> references;
     // The reference to remove. Its reason states whether that frees the object.
     std::optional<Reference> cut;
@@ -71,7 +73,8 @@ constexpr Words words_of(OwnerCategory) {
     return kOwnerCategoryWords;
 }
 
-// Reachable owners with equal type, device, size, shape, dtype and path, except for indexes.
+// Reachable owners whose type, device, size, shape, dtype and path are equal, ignoring indexes in
+// the path.
 struct LiveOwner {
     std::uint32_t process = 0;  // index in Report::processes
     OwnerSummary owner;         // `bytes` of one storage; `count` storages
@@ -88,8 +91,8 @@ constexpr Words words_of(GrowthUnit) {
     return kGrowthUnitWords;
 }
 
-// Reachable owners with equal type, device, shape, dtype and path, except for indexes, whose memory
-// grew from census to census.
+// Reachable owners whose type, device, shape, dtype and path are equal, ignoring indexes in the
+// path. Their memory grew from census to census; a census lists all reachable owners.
 struct GrowingOwner {
     std::uint32_t process = 0;  // index in Report::processes
     OwnerSummary owner;         // `bytes` of one storage; `count` storages

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lines of a source excerpt as cards show them.
+// Splits a source excerpt into the lines that a card shows.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace cyclewatch::render {
 
-// One line. The texts are cleaned for display; together they are the line without the indentation
+// One line. The texts are cleaned for display. Joined, they are the line without the indentation
 // that all lines have in common.
 struct ExcerptLine {
     std::string number;           // padded to the width of the others

@@ -73,7 +73,7 @@ std::string advice_for(const Freed& freed) {
         return names + "Not all of these can be fixed in the program, so collections are needed.";
     }
     return names + (freed.signatures.size() == 1 ? "Cut it" : "Cut them") +
-           ", and automatic collection can be off.";
+           ", and automatic collection can be disabled.";
 }
 
 // If some collections were not searched, it is unknown whether they freed device memory.
@@ -97,7 +97,7 @@ std::string idle_sentence(const Totals& sum, double elapsed) {
                 : "None of the " + base::counted(sum.collections, "collection")) +
            (one ? " freed no device memory and took " : " freed device memory; they took ") +
            cost_words(sum.idle_seconds, elapsed) +
-           ". As far as device memory is concerned, automatic collection can be off.";
+           ". As far as device memory is concerned, automatic collection can be disabled.";
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// States whether a program needs automatic garbage collection: the cost of the collections, and the
-// memory they freed. Plain text, not escaped.
+// States the cost of automatic garbage collection and the memory it freed, so that users can decide
+// whether they need it. Plain text, not escaped.
 #pragma once
 
 #include <string>
@@ -10,8 +10,9 @@
 
 namespace cyclewatch::render {
 
-// "41 of 42 collections freed no device memory and took 1.9 % of the run; the other one freed
-// 3.4 GiB: cw1-... Cut it, and automatic collection can be off." "" if there was no collection.
+// "41 of 42 collections freed no device memory and took 1.9 % of the run; the other one freed 3.4
+// GiB: cw1-... Cut it, and automatic collection can be disabled." Returns "" if there was no
+// collection.
 [[nodiscard]] std::string collections_sentence(const model::Report& report);
 
 // One line for each generation: "generation 0: 30 collections in 12.0 ms (0.03 % of the run),

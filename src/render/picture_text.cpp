@@ -28,8 +28,8 @@ BoxText box_text(const Picture::Item& item) {
     if (item.owner) {
         text.second_line = base::format_bytes(item.bytes);
     } else {
-        // Shorten "pkg.Type at folder/file:line" to "file:line": the name is already in the first
-        // line, and the tooltip shows the full text.
+        // Shorten "pkg.Type at folder/file:line" to "file:line": the first line of the box already
+        // shows the name, and the tooltip shows the full text.
         const std::size_t location = item.detail.rfind(" at ");
         std::string shown = item.detail;
         if (location != std::string::npos) {

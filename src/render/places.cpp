@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::string_view kMethod = "bound method";
 
-// One line may store several methods, each in its own attribute.
+// For bound methods, the container is not compared, because one line of code may store several
+// methods in different attributes.
 bool are_stored_alike(const model::Reference& first, const model::Reference& cut) {
     return first.holder_path == cut.holder_path || cut.holder.starts_with(kMethod);
 }
@@ -55,7 +56,7 @@ std::string all_of_places(const model::Finding& finding, const std::vector<Place
 std::string target_words(const std::vector<Place>& places, const Place& place) {
     const bool same = std::ranges::all_of(
         places, [&places](const Place& other) { return other.targets == places.front().targets; });
-    // The name of a bound method already says it.
+    // The name of a bound method already contains the class.
     const std::string method = "bound method " + place.targets.front() + ".";
     if (same || (place.holders.size() == 1 && place.holders.front().starts_with(method))) {
         return {};

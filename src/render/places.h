@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The references to cut, grouped by the line of code that stores them: one change for each group.
+// Groups the references to cut by the line of code that stores them; each group (a "place") needs
+// one change.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +14,20 @@ namespace cyclewatch::render {
 struct Place {
     const model::Reference* first = nullptr;  // the first of them, in Finding::cut
     std::uint64_t references = 0;
-    std::vector<std::string> holders;  // the different ones
+    std::vector<std::string> holders;  // without duplicates
     std::vector<std::string> targets;
 };
 
-// In the order of `finding.cut`, to which the result refers. References without a location are not
-// grouped.
+// In the order of `finding.cut`. The result refers to `finding`, which must outlive it. References
+// without a location are not grouped.
 [[nodiscard]] std::vector<Place> places_of(const model::Finding& finding);
 
 // "14 references at 7 places; one alone is not enough". REQUIRES: several places.
 [[nodiscard]] std::string all_of_places(const model::Finding& finding,
                                         const std::vector<Place>& places);
 
-// "Trainer" or "one of 2 classes": the classes of the targets at the place; "" if all places of the
-// finding lead to the same class, or for a method bound to an object of its own class.
+// "Trainer" or "one of 2 classes": the classes of the targets at `place`. "" if all places have the
+// same target class, or if the holder is a method bound to an object of the target class.
 [[nodiscard]] std::string target_words(const std::vector<Place>& places, const Place& place);
 
 // "9 classes" or "9 bound methods": the number of different holders.

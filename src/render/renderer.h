@@ -45,7 +45,8 @@ inline constexpr std::size_t kMaxCardLines = 25;
                                       std::size_t width = kUsualWidth);
 
 // Loads a JSON report, or the JSON embedded in an HTML report. The error describes the problem and
-// its location: a byte offset if the file is not JSON, or otherwise the path of the invalid field.
+// its location: a byte offset if the file is not valid JSON, otherwise the path of the invalid
+// field.
 [[nodiscard]] base::Result<model::Report> load_report(std::string_view contents);
 
 }  // namespace cyclewatch::render

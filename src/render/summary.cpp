@@ -77,11 +77,11 @@ std::string quiet_sentence(const model::Report& report) {
            watched + " in garbage: " + scope + ".";
 }
 
-// The references to cut for one or two findings, and the bytes that this frees.
+// The number of references to cut for one or two findings, and the bytes that cutting them frees.
 struct Remedy {
     std::size_t references = 0;
     std::uint64_t bytes = 0;
-    bool payload = true;  // all of them lead out of a cycle to an owner
+    bool payload = true;  // every one leads from a cycle to an owner, so that the cycle remains
 
     void add(const model::Finding& finding) {
         references += finding.cut.size();
@@ -239,7 +239,7 @@ std::string remedy_sentence(const model::Report& report) {
     Remedy remedy;
     remedy.add(first);
     const auto second = std::find_if(std::next(first_new), report.findings.end(), is_new);
-    // No two findings retain the same bytes, so the bytes can be added up.
+    // Retained bytes are never shared between findings, so they can be added up.
     if (second != report.findings.end() && !second->cut.empty() && second->retained_bytes > 0) {
         remedy.add(*second);
     }

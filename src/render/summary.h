@@ -14,14 +14,14 @@ namespace cyclewatch::render {
 // States how much memory cycles kept alive and for how long or, if no cycle was found, which
 // collections were observed.
 [[nodiscard]] std::string summary_sentence(const model::Report& report);
-// States how much memory is freed by cutting the references of the first two new findings, or of
-// only the first if the second has none. "" if the first has none. If there are no new findings,
-// states that.
+// States how much memory is freed by cutting the suggested references of the first two new
+// findings, or of the first only if the second has no suggestion. Returns "" if the first has no
+// suggestion. If there are no new findings, the sentence states that.
 [[nodiscard]] std::string remedy_sentence(const model::Report& report);
 
 // "Engine is part of a reference cycle that keeps 4.0 KiB of cuda:0 memory alive: cut
 // <lambda>.closure:self (train.py:12)." For several occurrences: "20 reference cycles through
-// Engine keep 80.0 KiB ...", with their total size. One line without control characters, not
+// Engine keep 80.0 KiB ...", where the size is the total. One line without control characters, not
 // escaped.
 [[nodiscard]] std::string headline(const model::Finding& finding);
 
@@ -34,8 +34,8 @@ namespace cyclewatch::render {
 [[nodiscard]] std::string size_words(const model::Finding& finding);
 
 // "in Accuracy, F1Score at f1.py:12 and 3 more (12 cycles)": the variants other than the one in the
-// title, at most `most` of them by name; "" if there are none. A variant's location is included if
-// it differs from the one in the title.
+// title, of which at most `most` are named; "" if there are none. A variant's location is included
+// if it differs from the one in the title.
 [[nodiscard]] std::string variants_words(const model::Finding& finding, std::size_t most);
 
 // "64 cycles in 3 collections, the largest 64.0 KiB; unreachable for up to 2.2 s; ...".

@@ -12,15 +12,15 @@ std::string key_of(const model::OwnerSummary& owner) {
            owner.path;
 }
 
-// The number of times that the size permanently rose above all earlier sizes, the largest of which
-// is `peak`.
+// Counts how often the size rose above all earlier sizes without falling back later. `peak` is the
+// largest of the earlier sizes.
 struct Rises {
     std::size_t count = 0;
-    bool is_last = false;  // the last size is one of them
+    bool is_last = false;  // the last size is a rise
 };
 
 Rises rises_of(const std::deque<std::uint64_t>& bytes, std::uint64_t peak) {
-    std::vector<std::uint64_t> lowest(bytes.begin(), bytes.end());  // from this census on
+    std::vector<std::uint64_t> lowest(bytes.begin(), bytes.end());  // in this census or a later one
     for (std::size_t i = lowest.size() - 1; i > 0; --i) {
         lowest[i - 1] = std::min(lowest[i - 1], lowest[i]);
     }
@@ -99,7 +99,8 @@ void GrowthTracker::update(Group& group, model::GrowthUnit unit, std::uint64_t m
     const std::uint64_t now = group.bytes.back();
     const double duration = times_.back() - times_.front();
     const Rises rises = rises_of(group.bytes, group.peak);
-    // A cache that is full now rose only in earlier censuses.
+    // A group starts to grow only if the last census is a rise. This excludes caches that have
+    // filled up.
     const bool grows = rises.count >= kRises && (rises.is_last || group.growing) &&
                        times_.size() > kComparisons && duration > 0 && now >= min_bytes;
     if (!grows) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the censuses of one watch, and lists the owners whose memory grows. Not thread-safe;
-// never calls Python. May throw std::bad_alloc.
+// Compares the censuses of one watch (lists of all reachable owners), and finds the groups of
+// owners whose memory grows. Not thread-safe; never calls Python. May throw std::bad_alloc.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,18 @@ void sort_growing(std::vector<model::GrowingOwner>& growing);
 
 class GrowthTracker {
   public:
-    // A group grows if kRises of the last kComparisons censuses, including the last, found more
-    // memory than every earlier census, and no later census found less. Memory that rises and falls
-    // therefore does not count as growing, except for its first rise. The group is listed until
-    // there are fewer rises.
+    // A rise is a census that found more memory than every earlier census, if no later census found
+    // less. A group grows if kRises of the last kComparisons censuses, including the last, are
+    // rises. Memory that repeatedly rises and falls therefore does not count as growing, except
+    // during its first rise. The group is listed until fewer than kRises of these censuses are
+    // rises.
     static constexpr std::size_t kComparisons = 5;
     static constexpr std::size_t kRises = 3;
     static constexpr std::size_t kMaxGroups = 10'000;  // others are ignored
     static constexpr std::size_t kMaxGrowing = 100;
 
-    // Adds a census, taken after `at` steps or seconds. Returns the groups that grow for the first
-    // time, the fastest first. Smaller groups than `min_bytes` do not grow.
+    // Adds a census that was taken after `at` steps or seconds. Returns the groups that grow for
+    // the first time, the fastest first. Groups smaller than `min_bytes` do not count as growing.
     std::vector<model::GrowingOwner> add(double at,
                                          std::span<const model::LiveOwner> owners,
                                          model::GrowthUnit unit,

@@ -42,8 +42,7 @@ void sort_and_bound_owners(model::Finding& stored) {
         return a.bytes * a.count > b.bytes * b.count;
     });
     if (stored.owners.size() > model::kMaxOwnersPerFinding) {
-        // Owners that different collections omitted may be equal, so use the lower bound of their
-        // number.
+        // Owners omitted from different collections may be equal, so the count is a lower bound.
         const std::uint64_t over = stored.owners.size() - model::kMaxOwnersPerFinding;
         stored.omitted_owners = std::max(stored.omitted_owners, over);
         stored.owners.resize(model::kMaxOwnersPerFinding);
@@ -193,7 +192,7 @@ void place(model::Finding& stored, const PlacedOwners& placed) {
         }
     }
     if (rest.count > 0 && not_found == 0) {
-        // Equal owners found since then, whose sites were not looked up.
+        // `rest` are equal owners found after the lookup, whose sites are unknown.
         merge_owners(stored, {std::move(rest)});
         return;
     }
@@ -204,7 +203,7 @@ void place(model::Finding& stored, const PlacedOwners& placed) {
 }
 
 std::optional<std::size_t> MistakeIndex::find(const model::Finding& finding) const {
-    // An equal signature takes precedence over an equal key, which takes longer to compute.
+    // Compare signatures first, because keys take longer to compute.
     for (const auto& names_of : {&model::signatures_of, &keys_of}) {
         for (const std::string& name : names_of(finding)) {
             if (const auto known = positions_.find(name); known != positions_.end()) {

@@ -18,7 +18,8 @@
 
 namespace cyclewatch::report {
 
-// Sets the times, collection and process of a `finding` that was found in one collection.
+// Sets the times, collection and process of a `finding` to those of the collection in which it was
+// found.
 void stamp(model::Finding& finding, const model::CollectionRecord& record);
 
 // Merges `later` into `stored`, a finding with the same cause. `stored` keeps its signature and the
@@ -32,8 +33,8 @@ struct PlacedOwners {
     std::map<std::string, std::uint64_t> sites;  // "path:line" -> number of owners
 };
 
-// Splits the matching owners of `stored` by allocation site. Equal owners that were added since the
-// lookup are counted with them if every site was found.
+// Splits the matching owners of `stored` by allocation site. Equal owners that were added after the
+// lookup are also assigned to these sites if every site was found.
 void place(model::Finding& stored, const PlacedOwners& placed);
 
 // Finds the stored finding that has the same cause as a new one.
@@ -57,11 +58,11 @@ inline constexpr std::size_t kMaxMergedRecords = 4000;
 
 // Merges findings with the same signature or cause into one, with an entry in `by_process` for each
 // process. Processes are ordered by rank, then process id. A process that occurs in several reports
-// is counted once: a report of only this process is preferred to a merged report, and otherwise the
-// later state is preferred. The order of `reports` does not matter.
+// is counted once. A report of this process alone is preferred to a merged report; between reports
+// of the same kind, the later state is preferred. The order of `reports` does not matter.
 //
-// Fails if `reports` is empty, or if merged reports overlap so that no choice of reports covers
-// each process exactly once.
+// Fails if `reports` is empty, or if merged reports overlap in such a way that no selection of
+// reports covers each process exactly once.
 [[nodiscard]] base::Result<model::Report> merge_reports(
     std::span<const model::Report* const> reports);
 

@@ -40,7 +40,7 @@ bool is_source(const Report* report, const Sources& sources) {
 
 // Makes `report` the source of its processes, unless they already have better sources. Reports must
 // be added in ascending order of their number of processes. Returns false if `report` overlaps with
-// a report that has other processes as well.
+// a report that also contains processes that `report` does not contain.
 bool add_source(const Report& report, Sources& sources) {
     std::set<const Report*> rivals;
     std::size_t contested = 0;
@@ -183,7 +183,7 @@ class Merger {
         }
     }
 
-    // Makes each part refer to the finding into which its finding was merged.
+    // Gives each part the signature of the finding into which its own finding was merged.
     void rename_parts(model::CollectionRecord& record) const {
         for (model::FindingPart& part : record.findings) {
             if (const auto found = signatures_.find(part.signature); found != signatures_.end()) {

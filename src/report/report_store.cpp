@@ -66,7 +66,8 @@ Added ReportStore::add(const model::CollectionRecord& record,
             count_not_kept(finding.signature);
             continue;
         }
-        // Stored before it is indexed: if indexing fails, no index entry is left without a finding.
+        // Store the finding before indexing it, so that a failure cannot leave an index entry
+        // without a finding.
         findings_.push_back(std::move(finding));
         index_.add(findings_.back(), findings_.size() - 1);
         added.fresh.push_back(findings_.back());

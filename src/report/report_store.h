@@ -22,7 +22,7 @@ namespace cyclewatch::report {
 inline constexpr std::size_t kMaxFindings = 1000;  // a note in the report counts the rest
 inline constexpr std::size_t kMaxNotes = 100;
 
-// The note in a report that omitted `number` findings.
+// The note for a report from which `number` findings were omitted.
 [[nodiscard]] std::string not_kept_note(const std::string& number);
 
 // The result of ReportStore::add().
@@ -38,17 +38,17 @@ class ReportStore {
 
     // Merges the findings of one collection and stores its record if it has memory owners. A
     // finding with the same cause as a stored one is merged into it and takes its signature.
-    // `repeated`: an earlier call, possibly of another store, added findings that differ only in
-    // numbers. They are not indexed and described again.
+    // `repeated`: the findings differ only in numbers from those of an earlier call, possibly of
+    // another store. They are not indexed again, and Added::seen is empty.
     Added add(const model::CollectionRecord& record,
               std::vector<model::Finding> findings,
               bool repeated = false);
 
-    // Calls `change` on every finding under the lock. It must not change signatures or byte counts,
-    // and must not call the store.
+    // Calls `change` on every finding under the lock. `change` must not change signatures or byte
+    // counts, and must not call the store.
     void revise(const std::function<void(model::Finding&)>& change);
 
-    // Adds source code, which later snapshots contain.
+    // Adds source code to all later snapshots.
     void add_source(SourceLines lines);
     // Adds the known source code to a copy of a finding.
     void fill_source(model::Finding& finding) const;

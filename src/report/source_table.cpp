@@ -35,7 +35,7 @@ model::SourceExcerpt excerpt_of(const model::Reference& reference,
     source.line = line_of(reference.location);
     source.lines = lines;
     const std::size_t index = source.line - std::size_t{first_line};
-    // A long line is truncated, perhaps before the expression.
+    // A long line is truncated, so the expression may be missing.
     if (reference.columns.is_known() && index < lines.size() &&
         reference.columns.end <= lines[index].size()) {
         source.start_column = code_points(lines[index], reference.columns.start) + 1;

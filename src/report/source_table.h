@@ -12,11 +12,11 @@
 
 namespace cyclewatch::report {
 
-// By source_key(): the number of the first line, and the lines. A location whose source is not
-// available is missing. For a field, only its own line is stored.
+// Maps each source_key() to the number of the first line, and the lines. Locations whose source is
+// not available are missing. For a dataclass field, only the line of the field is stored.
 using SourceLines = std::map<std::string, std::pair<std::uint32_t, std::vector<std::string>>>;
 
-// The location whose source is read: "path:line", or for an attribute that generated code stores,
+// The location whose source is read: "path:line" or, for an attribute that generated code stores,
 // "path:module.Class.attribute".
 [[nodiscard]] std::string source_key(const model::Reference& reference);
 

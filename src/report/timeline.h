@@ -18,7 +18,7 @@ class Timeline {
     void add(const model::CollectionRecord& record);
 
     // The stored records in order, including the latest. Beyond the limit, consecutive records form
-    // groups of equal size, and only the record of each group that released the most bytes is kept.
+    // groups of equal size, and each group keeps only the record that released the most bytes.
     [[nodiscard]] std::vector<model::CollectionRecord> records() const;
     [[nodiscard]] std::uint64_t omitted() const;
 

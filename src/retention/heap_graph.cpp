@@ -73,7 +73,7 @@ const device::LibraryReference* HeapGraph::library_reference(std::uint32_t holde
 
 namespace {
 
-// Appends the untracked immortal objects that it visits.
+// Adds the immortal objects that it visits and that the collector does not track.
 struct ImmortalObjects {
     collector::TrackedObjects& objects;
     std::unordered_set<PyObject*> found{};
@@ -104,7 +104,7 @@ void add_untracked_immortals(collector::TrackedObjects& objects) {
     ImmortalObjects immortals{objects};
     python::TypeTraversals traversals;
     immortals.consider(PyImport_GetModuleDict());
-    // The list grows during the loop.
+    // Index instead of iterating, because consider() appends to the list.
     for (std::size_t i = 0; i < objects.objects().size(); ++i) {
         PyObject* const object = objects.objects()[i];
         immortals.consider(reinterpret_cast<PyObject*>(Py_TYPE(object)));
@@ -137,8 +137,9 @@ Py_ssize_t field_with(PyObject* holder, const PyObject* target) noexcept {
     return found;
 }
 
-// Collects the objects without a GC header that have a field with a target. Instances of these
-// types have no such field: their structs contain other words.
+// Collects the objects without a GC header that refer to a target from a field of their struct.
+// Instances of the is_value() types have no such fields; their words could equal a target by
+// coincidence.
 struct HeapGraph::UntrackedHolders {
     const std::unordered_set<PyObject*> targets;
     std::vector<std::pair<PyObject*, PyObject*>> found{};
@@ -198,7 +199,7 @@ void HeapGraph::add_untracked_holders(std::span<PyObject* const> targets) {
     untracked_ = std::move(holders.found);
 }
 
-// Afterwards, first_[node] is the end of the holders of `node`.
+// After this call, first_[node] is the end of the range of holders of `node`.
 void HeapGraph::count_references() {
     first_.assign(size() + 1, 0);
     for (holder_ = 0; holder_ < size(); ++holder_) {

@@ -2,7 +2,7 @@
 // The references between all tracked objects, indexed by their target.
 //
 // REQUIRES (everything here): GIL held, the other threads stopped. RUNS PYTHON: never. Creates no
-// Python objects. Valid as long as no Python code runs.
+// Python objects. Results are valid until Python code runs.
 #pragma once
 
 #include <Python.h>
@@ -31,12 +31,12 @@ class HeapGraph {
   public:
     static constexpr std::uint32_t kAbsent = collector::ReferenceWalk::kAbsent;
 
-    // `objects` must outlive the graph, which may add objects to it: all tracked ones, including
-    // frozen ones. `target` is included even if the collector does not track it; it may be null.
-    // The references of `ignored` are left out; it may be null. Throws std::bad_alloc if out of
-    // memory. `untracked`: for these targets, includes objects that the collector does not track
-    // but that have a field with the target, such as a NumPy array with its `base`. `library`:
-    // further references.
+    // `objects`: all tracked objects, including frozen ones. The list must outlive the graph, which
+    // may add objects to it. `target`: included even if the collector does not track it; may be
+    // null. `ignored`: an object whose references are left out; may be null. `untracked`: targets
+    // for which the graph includes holders that the collector does not track, if a field of the
+    // holder refers to the target. An example is a NumPy array and its `base`. `library`:
+    // additional references that only a library knows. Throws std::bad_alloc if out of memory.
     HeapGraph(collector::TrackedObjects& objects,
               PyObject* target,
               PyObject* ignored,
@@ -49,25 +49,26 @@ class HeapGraph {
     [[nodiscard]] PyObject* object(std::uint32_t node) const noexcept {
         return objects_.objects()[node];
     }
-    // kAbsent if the object is not part of the graph: it is not tracked, or the running collection
-    // is about to free it.
+    // kAbsent if the object is not part of the graph, because it is not tracked or the running
+    // collection is about to free it.
     [[nodiscard]] std::uint32_t node_of(PyObject* object) const noexcept;
-    // Frees 8 to 16 bytes per object. Afterwards, node_of() knows only `objects`.
+    // Frees 8 to 16 bytes per object. Afterwards, node_of() can only find `objects`.
     void drop_index(std::span<PyObject* const> objects);
     // The objects that refer to `node`, once for each reference.
     [[nodiscard]] std::span<const std::uint32_t> holders(std::uint32_t node) const noexcept {
         return std::span(holders_).subspan(first_[node], first_[node + 1] - first_[node]);
     }
-    // The number of references that no object of the graph explains; zero or negative if there are
-    // none. A library reference owns the C++ object, not the Python object, so it explains none. If
-    // all library references to an object are known, together they explain one.
+    // The reference count of the object minus the references to it from objects of the graph; zero
+    // or negative if the graph explains all references. A library reference does not count, because
+    // it owns the C++ object instead of the Python object. If all library references to an object
+    // are known, together they count as one.
     [[nodiscard]] Py_ssize_t unexplained(std::uint32_t node) const noexcept {
         const auto found = library_counts_.find(node);
         const Py_ssize_t library = found == library_counts_.end() ? 0 : found->second;
         return cw_counted_references(object(node)) - static_cast<Py_ssize_t>(holders(node).size()) +
                library;
     }
-    // The reference of a library; null if the object has none to the target.
+    // The library reference from `holder` to `target`; null if there is none.
     [[nodiscard]] const device::LibraryReference* library_reference(
         std::uint32_t holder, std::uint32_t target) const noexcept;
 
@@ -77,7 +78,7 @@ class HeapGraph {
     void store_holders();
 
     struct UntrackedHolders;
-    std::vector<std::pair<PyObject*, PyObject*>> untracked_;  // a holder and a target
+    std::vector<std::pair<PyObject*, PyObject*>> untracked_;  // pairs of holder and target
 
     struct LibraryEdge {
         std::uint32_t holder;
@@ -92,7 +93,7 @@ class HeapGraph {
     static int store(PyObject* target, void* context) noexcept;
 
     collector::TrackedObjects& objects_;
-    // Constructed after the last object is added.
+    // Constructed once all objects have been added.
     std::optional<collector::ReferenceWalk> walk_;             // until drop_index()
     std::unordered_map<PyObject*, std::uint32_t> kept_nodes_;  // afterwards
     std::uint32_t ignored_ = kAbsent;
@@ -101,15 +102,16 @@ class HeapGraph {
     std::vector<std::uint32_t> holders_;
 };
 
-// Appends the immortal objects that the collector does not track and that listed objects lead to;
-// none on builds with a GIL. May throw std::bad_alloc. REQUIRES: the other threads are stopped.
+// Adds the immortal objects that the collector does not track but that can be reached from
+// `objects`. Does nothing on builds with a GIL. May throw std::bad_alloc. REQUIRES: the other
+// threads are stopped.
 void add_untracked_immortals(collector::TrackedObjects& objects);
 
 // Calls `work(objects)` with all tracked objects, while no other thread can change them. On
-// free-threaded builds, stops the other threads, and calls `work` again if they have created
-// objects. Use only the result of the last call. Propagates exceptions of `work`. Throws
-// std::bad_alloc if the objects cannot be listed, and std::runtime_error if other threads created
-// objects in every attempt. REQUIRES: GIL held. `work` must not run Python code.
+// free-threaded builds, stops the other threads, and calls `work` again if they created objects
+// before they stopped. Only the result of the last call is valid. Propagates exceptions of `work`.
+// Throws std::bad_alloc if the objects cannot be listed, and std::runtime_error if other threads
+// created objects in every attempt. REQUIRES: GIL held. `work` must not run Python code.
 template <typename Work>
 void with_heap(Work&& work) {
     constexpr int kAttempts = CYCLEWATCH_HAS_NO_GIL ? 20 : 1;
@@ -129,7 +131,7 @@ void with_heap(Work&& work) {
     throw std::runtime_error("other threads created objects in every attempt to list all objects");
 }
 
-// The offset of a field of `holder` with `target`; 0 if there is none.
+// The offset of the field of `holder` that refers to `target`; 0 if there is none.
 [[nodiscard]] Py_ssize_t field_with(PyObject* holder, const PyObject* target) noexcept;
 
 }  // namespace cyclewatch::retention

@@ -24,12 +24,14 @@ struct MemoryRange {
     }
 };
 
-// A class that is defined in Python may override the functions of its base.
+// A class defined in Python may override the functions of its base class, so its instances could
+// run user code.
 bool is_c_type(PyTypeObject* type) noexcept {
     return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0;
 }
 
-// Empty if there is none, or if acquiring it could run user code.
+// The memory that the object exports. Empty if it exports none, or if acquiring the buffer could
+// run user code.
 MemoryRange memory_of(PyObject* exporter) {
     MemoryRange range;
     Py_buffer buffer;
@@ -43,7 +45,8 @@ MemoryRange memory_of(PyObject* exporter) {
     return range;
 }
 
-// Follows `base`, by which arrays keep alive the object that their memory belongs to.
+// True if the array's memory belongs to a tensor owner. Follows `base`, the attribute through which
+// an array keeps the owner of its memory alive.
 bool belongs_to_owner(device::OwnerRegistry& registry, PyObject* array) {
     constexpr int kMaxDepth = 16;
     python::OwnedRef at = python::borrow(array);
@@ -57,7 +60,7 @@ bool belongs_to_owner(device::OwnerRegistry& registry, PyObject* array) {
     return false;
 }
 
-// None on free-threaded builds, where other threads may free them.
+// Empty on free-threaded builds, where other threads may free the objects.
 std::vector<PyObject*> tracked_objects() {
     collector::TrackedObjects tracked;
     if constexpr (CYCLEWATCH_HAS_NO_GIL) {

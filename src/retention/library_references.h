@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// References between owners that only their library knows, such as from a tensor to its gradient.
+// References between tensor owners that only their library knows, such as that from a tensor to its
+// gradient.
 #pragma once
 
 #include <Python.h>
@@ -14,19 +15,19 @@ namespace cyclewatch::retention {
 
 using device::OwnerReference;
 
-// The references of all tracked owners, including those of their computation graphs; none on
-// free-threaded builds. The library may create their targets. May throw std::bad_alloc. REQUIRES:
-// GIL held. RUNS PYTHON: no user code.
+// The library references of all tracked owners and of their autograd graphs; none on free-threaded
+// builds. The library may create Python objects for the targets. May throw std::bad_alloc.
+// REQUIRES: GIL held. RUNS PYTHON: no user code.
 [[nodiscard]] std::vector<OwnerReference> library_references(device::OwnerRegistry& registry);
 
-// The references of these owners, without those of their graphs.
+// The library references of `owners`, without those of their autograd graphs.
 [[nodiscard]] std::vector<OwnerReference> library_references(device::OwnerRegistry& registry,
                                                              std::span<PyObject* const> owners);
 
-// The references to `target` of the tracked owners that use its memory, such as a tensor from
-// torch.from_numpy(). None if `target` exports no memory or if its memory belongs to an owner, such
-// as that of an array from Tensor.numpy(). The requirements are those above; acquires and releases
-// the buffer of `target`.
+// The references to `target` from tracked owners that use its memory, such as a tensor from
+// torch.from_numpy(). None if `target` does not export memory, or if its memory belongs to an owner
+// (an array from Tensor.numpy()). Acquires and releases the buffer of `target`. The requirements
+// are the same as above.
 [[nodiscard]] std::vector<OwnerReference> memory_references(device::OwnerRegistry& registry,
                                                             PyObject* target);
 

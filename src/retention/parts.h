@@ -9,16 +9,17 @@
 
 namespace cyclewatch::retention {
 
-// The role of `part` in `holder`, a function's closure for example; PartRole::none if it is not a
-// part. `from` and `role`: the object that refers to it, `holder` or one of its parts, and its
-// role. Includes parts that findings do not contain: the tree of a context's variables, the dict of
-// a cached function, and the dicts of a threading.local.
+// The role of `part` in `holder`, such as the closure of a function; PartRole::none if it is not a
+// part. `from`: the object that refers to `part`, which is `holder` or one of its parts. `role`:
+// the role of `from`. Recognises some parts that occur only in paths, not in findings: the tree of
+// a context's variables, the dict of a cached function, and the dicts of a threading.local.
 [[nodiscard]] model::PartRole role_in(PyObject* holder,
                                       PyObject* from,
                                       model::PartRole role,
                                       PyObject* part) noexcept;
 
-// True if a reference to `object` is not a step of a path: a variable's cell, or a traceback.
+// True if a reference to `object` is not a step of a path, because `object` is the cell of a
+// variable or a traceback.
 [[nodiscard]] bool is_skipped(PyObject* object) noexcept;
 
 // True if the reference from `holder` to `target` is not a step of a path.

@@ -33,7 +33,7 @@ capture::AttributeSites& known_sites() {
     return sites;
 }
 
-// "Trainer.fit" for "Trainer.fit" and for "main.<locals>.Trainer.fit".
+// Removes enclosing functions: "main.<locals>.Trainer.fit" becomes "Trainer.fit".
 std::string_view without_enclosing(std::string_view name) {
     constexpr std::string_view kLocals = "<locals>.";
     const std::size_t at = name.rfind(kLocals);
@@ -77,7 +77,8 @@ std::string attribute_text(std::string_view name) {
     return is_number(name) ? "[" + std::string(name) + "]" : "['" + std::string(name) + "']";
 }
 
-// The text that follows an expression for the holder; "" if there is no such expression.
+// The text to append to an expression for the holder in order to get the target; "" if no
+// expression does so.
 std::string suffix_of(const Label& label) {
     switch (label.kind) {
         case EdgeKind::attribute:
@@ -102,7 +103,8 @@ std::string suffix_of(const Label& label) {
     }
 }
 
-// The text of a reference that cannot be written as an expression, and the name of its target.
+// For a reference that cannot be written as an expression: its description, and the name of its
+// target.
 std::pair<std::string, std::string> words_of(const Step& step) {
     const std::string& name = step.label.name;
     switch (step.label.kind) {
@@ -136,8 +138,8 @@ std::string module_name(PyObject* globals) {
     return std::string(Utf8Text(capture::find_in_dict(globals, "__name__")).view());
 }
 
-// True if the C code of the module refers to objects only from the containers and callables that
-// it defines, which are on the path themselves.
+// True if only the module's containers and callables refer to other objects. These are on the path
+// themselves, so the module's C code is not the root.
 bool is_of_containers(std::string_view module) {
     constexpr std::array<std::string_view, 3> kModules{"collections", "functools", "itertools"};
     return std::ranges::find(kModules, module) != kModules.end();
@@ -201,7 +203,7 @@ bool PathText::is_step_in_root() const {
     return !root_->is_namespace || !first_variable().empty();
 }
 
-// The name that the rest of the path begins with.
+// The name with which the rest of the path begins.
 std::string PathText::first_variable() const {
     const Label& label = steps_.front().label;
     switch (label.kind) {
@@ -252,7 +254,7 @@ std::string PathText::root_name() const {
     return {};
 }
 
-// The first extension module on the path, because the object with the reference is unknown.
+// Names the first extension module on the path, because the holder of the reference is unknown.
 std::string PathText::c_code() const {
     for (const std::uint32_t node : path_.nodes) {
         PyTypeObject* type = Py_TYPE(graph_.object(node));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The references of a path after folding, and their texts. REQUIRES: GIL held. RUNS PYTHON: never.
-// May throw std::bad_alloc.
+// The references of a path after folding (merging the parts of an object into it), and their texts.
+// REQUIRES: GIL held. RUNS PYTHON: never. May throw std::bad_alloc.
 #pragma once
 
 #include <Python.h>
@@ -28,16 +28,16 @@ struct Label {
 };
 
 struct Step {
-    PyObject* from = nullptr;  // null: a thread's state. The module or class of a namespace
+    PyObject* from = nullptr;  // null: a thread's state; for a namespace, its module or class
     PyObject* to = nullptr;
     Label label;
     model::PartRole role = model::PartRole::none;  // of the raw holder
-    // Position in the raw path of the target of the reference that can be removed.
+    // The removable reference, as the position of its target in the raw path.
     std::size_t cut_at = 0;
     bool in_tuple = false;  // the last raw holder is a tuple
 };
 
-// True for the arguments of a call in functools.lru_cache, which cache_clear() removes.
+// True for the arguments of a call that functools.lru_cache has stored. cache_clear() removes them.
 [[nodiscard]] inline bool is_cached_call(const Step& step) {
     return step.label.kind == model::EdgeKind::dict_key && step.from != nullptr &&
            capture::base_named(Py_TYPE(step.from), "functools._lru_cache_wrapper") != nullptr;

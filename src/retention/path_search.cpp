@@ -19,15 +19,15 @@ constexpr std::uint32_t kUnseen = std::numeric_limits<std::uint32_t>::max();
 // Whether the object at `node` is alive even if no other object refers to it.
 enum class Names : std::uint8_t { named, anonymous };
 
-// What other paths have used.
+// The objects, namespace entries and roots that earlier paths contain.
 struct Used {
     std::unordered_set<std::uint32_t> nodes;
-    std::set<std::pair<std::uint32_t, std::uint32_t>> entries;  // of namespaces, with the values
+    std::set<std::pair<std::uint32_t, std::uint32_t>> entries;  // of namespaces: (namespace, value)
     std::unordered_set<std::uint32_t> roots;
 };
 
-// True for the tuple or dict of the arguments of the current call, which C code holds during the
-// call.
+// True if `holder` looks like the argument tuple or dict of the current call, which C code holds
+// during the call.
 bool is_argument(PyObject* holder, PyObject* target) {
     constexpr Py_ssize_t kMaxArguments = 2;
     if (PyTuple_CheckExact(holder)) {
@@ -57,7 +57,7 @@ bool is_held_by_c_code(const HeapGraph& graph,
            !(roots.may_have_arguments() && is_argument(graph.object(node), graph.object(target)));
 }
 
-// The values of dicts, each dict read once.
+// Caches the values of dicts, so that each dict is read only once.
 class DictValues {
   public:
     [[nodiscard]] bool contains(PyObject* dict, PyObject* target) {
@@ -76,7 +76,7 @@ class DictValues {
 
 }  // namespace
 
-// A breadth-first search from the target. References that a path does not show have no length.
+// A breadth-first search from the target. References that are not shown in a path have length zero.
 class PathFinder::Search {
   public:
     Search(const HeapGraph& graph, const Roots& roots)
@@ -131,14 +131,14 @@ class PathFinder::Search {
 
   private:
     struct Choice {
-        // Ranks paths of equal length; the smallest is the best.
+        // Orders paths of equal length; the smallest rank is the best.
         std::tuple<model::RootKind, bool, bool, std::uint32_t> rank;
         std::uint32_t root;
         std::uint32_t node;
     };
 
-    // The paths of one length: from a namespace in `level`, or from a reference to an object in
-    // `nearer`.
+    // The best path of one length, which begins at a namespace in `level` or at a root that refers
+    // to an object in `nearer`.
     std::optional<Choice> choose(const std::vector<std::uint32_t>& nearer,
                                  const std::vector<std::uint32_t>& level,
                                  const Used& used,
@@ -146,7 +146,7 @@ class PathFinder::Search {
         std::optional<Choice> best;
         const auto consider = [&](std::uint32_t node, bool as_namespace) {
             if (!as_namespace && node != target_ && is_namespace(node)) {
-                return;  // the references of the namespace are considered as such
+                return;  // considered as a namespace, by its references
             }
             for (const Root& root : roots_.of(node)) {
                 const std::uint32_t index = roots_.index_of(root);
@@ -192,8 +192,8 @@ class PathFinder::Search {
                is_folded(graph_.object(owners.front()), part);
     }
 
-    // True if `holder` refers to the target as a key. The keys of a function's cache
-    // (functools.lru_cache) are its arguments, so they are not keys here.
+    // True if `holder` refers to the target as a key. The keys of a functools.lru_cache are the
+    // arguments of a function, so they do not count as keys here.
     [[nodiscard]] bool is_key_of(std::uint32_t holder) {
         if (!PyDict_Check(graph_.object(holder))) {
             return false;
@@ -203,8 +203,8 @@ class PathFinder::Search {
         return !is_cache && !values_.contains(graph_.object(holder), graph_.object(target_));
     }
 
-    // A reader rarely looks for a key, or for the autograd graph of a loss if a module holds the
-    // parameter, so these references count only if there are no other paths.
+    // Users rarely look for a dict key, or for an autograd graph that refers to a parameter. Such
+    // references are therefore used only if there is no other path.
     [[nodiscard]] bool is_late(std::uint32_t holder, std::uint32_t node) {
         return (node == target_ && is_key_of(holder)) ||
                graph_.library_reference(holder, node) != nullptr;
@@ -239,7 +239,7 @@ class PathFinder::Search {
         lengths_[node] = length;
     }
 
-    // Adds the holders of a node of `level` to it or to `farther`.
+    // Adds the holders of a node in `level` to `level` or to `farther`.
     void expand(std::uint32_t node,
                 const Used& used,
                 std::vector<std::uint32_t>& level,
@@ -288,9 +288,9 @@ class PathFinder::Search {
 
 namespace {
 
-// Finds the references of a path that every path to the target contains. `inside_` is a set of
-// objects that contains the target. Once it contains all holders of its objects except for one
-// reference of the path, that reference is the only way in.
+// Finds the references of a path that every path to the target contains. `inside_` is a growing set
+// of objects around the target. Once all references to objects of the set come from the set itself,
+// except for one reference of the path, every path contains that reference.
 class SharedReferences {
   public:
     SharedReferences(const HeapGraph& graph,
@@ -326,7 +326,7 @@ class SharedReferences {
         return path_.root != kAnonymous && roots_.all()[path_.root].is_namespace;
     }
 
-    // Adds the nodes of the path from `position` to the first one inside.
+    // Adds the nodes of the path from `position` up to the first one that is already in `inside_`.
     void enter_path(std::uint32_t position) {
         for (std::uint32_t at = position; at < first_; ++at) {
             enter(path_.nodes[at]);
@@ -340,8 +340,8 @@ class SharedReferences {
         }
     }
 
-    // Adds all holders. Returns false if a root other than that of the path refers to one, or if
-    // the limit is reached.
+    // Adds all holders of the nodes in `inside_`. Returns false if a root other than that of the
+    // path refers to one of the nodes, or if the limit is reached.
     bool close() {
         while (!pending_.empty()) {
             const std::uint32_t node = pending_.back();
@@ -353,7 +353,7 @@ class SharedReferences {
             bool is_path = at == 0 || at == kUnseen;
             for (const std::uint32_t holder : graph_.holders(node)) {
                 if (!is_path && holder == path_.nodes[at - 1]) {
-                    is_path = true;  // the reference of the path, if there are several
+                    is_path = true;  // one of several equal references is that of the path
                 } else if (const std::uint32_t entry = position_of(holder); entry < first_) {
                     enter_path(entry);
                 } else {
@@ -393,7 +393,8 @@ class SharedReferences {
     std::vector<std::uint32_t> pending_;
 };
 
-// The next path must begin with another reference of a namespace, or with another root.
+// Makes the next path begin with another entry of the namespace or, if the root is not a namespace,
+// with another root.
 void mark_beginning(const RawPath& path, const Roots& roots, Used& used) {
     if (path.root != kAnonymous && roots.all()[path.root].is_namespace) {
         used.entries.emplace(path.nodes[0], path.nodes[1]);  // paths to a namespace do not count
@@ -402,7 +403,7 @@ void mark_beginning(const RawPath& path, const Roots& roots, Used& used) {
     }
 }
 
-// The next path must not contain an object of this one, apart from its namespace.
+// Makes the next path share no object with this one, except for the namespace.
 void mark_used(const RawPath& path, const Roots& roots, Used& used) {
     const bool is_namespace = path.root != kAnonymous && roots.all()[path.root].is_namespace;
     used.nodes.insert(path.nodes.begin() + (is_namespace ? 1 : 0), path.nodes.end() - 1);
@@ -426,7 +427,7 @@ PathFinder::PathFinder(const HeapGraph& graph,
 PathFinder::~PathFinder() = default;
 
 SearchResult PathFinder::find(std::uint32_t target, std::size_t count) {
-    if (search_ == nullptr) {  // its arrays are large
+    if (search_ == nullptr) {  // created on first use, because its arrays are large
         search_ = std::make_unique<Search>(graph_, roots_);
     }
     SearchResult result;

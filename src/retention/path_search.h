@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Searches for shortest paths from roots to one object, and for the references that all paths
-// share. Breadth-first, from the object backwards. May throw std::bad_alloc.
+// share. The search is breadth-first and goes backwards from the object. May throw std::bad_alloc.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ inline constexpr std::uint32_t kAnonymous = UINT32_MAX - 1;  // a root without a
 struct RawPath {
     std::uint32_t root = kAnonymous;   // index in Roots::all()
     std::vector<std::uint32_t> nodes;  // from the object that the root refers to, to the target
-    // For each node: true if removing the reference to it (from the root, for the first one) makes
-    // the target unreachable.
+    // For each node: true if removing the reference to it makes the target unreachable. The
+    // reference to the first node is that of the root.
     std::vector<bool> frees;
 };
 
@@ -29,8 +29,9 @@ struct SearchResult {
     bool in_cycle = false;  // there is no path, but the target is part of a reference cycle
 };
 
-// Limits the number of objects that all optional searches together visit: the searches for further
-// paths, and for the references that all paths share. The first 100 of a search are not counted.
+// Limits the total number of objects that the optional searches visit. The optional searches are
+// those for further paths and for the references that all paths share. The first 100 objects of a
+// search do not count.
 class VisitLimit {
   public:
     explicit VisitLimit(std::size_t total) noexcept : left_(total) {}
@@ -76,11 +77,12 @@ class NodeSet {
     std::vector<std::uint32_t> nodes_;
 };
 
-// Reuses its arrays, so that the cost of a search depends only on the objects it visits.
+// Finds paths to one target after another. Reuses its arrays, so that the cost of a search depends
+// only on the number of objects it visits.
 class PathFinder {
   public:
-    // The arguments must outlive this object. Paths through the nodes of `ignored` do not count.
-    // A search that exceeds `limit` stops: further paths are not found, or `frees` remains false.
+    // The arguments must outlive this object. Paths through the nodes of `ignored` do not count. A
+    // search that exceeds `limit` stops: it finds no further paths, or leaves `frees` false.
     PathFinder(const HeapGraph& graph,
                const Roots& roots,
                VisitLimit limit,
@@ -89,9 +91,9 @@ class PathFinder {
     PathFinder& operator=(const PathFinder&) = delete;
     ~PathFinder();
 
-    // At most `count` paths, the shortest first. The others share no object with earlier ones if
-    // there are such paths; otherwise, they have a different root. Paths from an anonymous root are
-    // found only if there are no others.
+    // Returns at most `count` paths, the shortest first. Each further path shares no object with
+    // earlier ones, if possible; otherwise, it has a different root. Paths from an anonymous root
+    // are found only if there are no others.
     [[nodiscard]] SearchResult find(std::uint32_t target, std::size_t count);
 
   private:

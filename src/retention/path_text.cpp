@@ -29,7 +29,7 @@ using model::EdgeKind;
 using model::PartRole;
 using model::RootKind;
 
-// Receives the label of one reference, or of all.
+// Receives the labels of an object's references, and stores that of one reference or of all.
 class LabelOf final : public capture::ReferenceSink {
   public:
     LabelOf(PyObject* target, Keys keys, ContainerLabels* all = nullptr)
@@ -65,7 +65,8 @@ Label label_of_field(PyObject* holder, PyObject* target) {
             static_cast<std::uint32_t>(offset)};
 }
 
-// Replaces `name` by a name of `value` that does not start with an underscore, if there is one.
+// If the dict also contains `value` under a name without a leading underscore, replaces `name` by
+// that name.
 void prefer_public_name(PyObject* dict, PyObject* value, std::string& name) {
     Py_ssize_t position = 0;
     PyObject* key = nullptr;
@@ -79,8 +80,8 @@ void prefer_public_name(PyObject* dict, PyObject* value, std::string& name) {
     }
 }
 
-// The name of the context variable whose value is `value`. A node of the tree visits the value
-// before the variable.
+// The name of the context variable whose value is `value`. Contexts store variables in a tree,
+// whose nodes visit a value before its variable.
 Label context_variable(PyObject* node, PyObject* value) {
     Label label{EdgeKind::captured_key_value, "?", 0};
     bool is_next = false;
@@ -93,7 +94,7 @@ Label context_variable(PyObject* node, PyObject* value) {
     return label;
 }
 
-// The name of an item of a named tuple; "" if it has none.
+// The field name of an item of a named tuple; "" if there is none.
 std::string field_name(PyObject* tuple, std::uint32_t index) {
     for (PyTypeObject* type = Py_TYPE(tuple); type != &PyTuple_Type; type = type->tp_base) {
         PyObject* const names = capture::find_in_dict(type->tp_dict, "_fields");
@@ -168,7 +169,8 @@ class Folding {
                                                          : PartRole::none;
     }
 
-    // The variables of code that runs in a dict (exec) are not attributes.
+    // Variables of code that exec() runs in a dict are labelled as local variables, not as
+    // attributes.
     void name_in_namespace(Label& label, PyObject* value) const {
         if (label.kind == EdgeKind::attribute && label.name.starts_with('_')) {
             prefer_public_name(object(0), value, label.name);
@@ -193,8 +195,8 @@ class Folding {
     }
 
     void emit(Label label, std::size_t target, std::size_t last) {
-        // The variable, not its cell; the frame, not its traceback. A program can remove the
-        // reference to a traceback, but not its reference to the frame.
+        // Skip the cell of a variable and the traceback of a frame. A program can remove a
+        // reference to a traceback, but not the traceback's reference to the frame.
         const std::size_t traceback = PyTraceBack_Check(object(target)) != 0 ? target : last + 1;
         while (target < last && is_skipped(object(target))) {
             ++target;
@@ -219,7 +221,8 @@ class Folding {
     std::vector<Step> steps_;
 };
 
-// How likely it is that the program forgot to remove the reference; 0 if it cannot.
+// How likely it is that the program forgot to remove the reference, in ascending order; `never` if
+// it cannot remove it.
 enum class CutRank : std::uint8_t { never, part, attribute, variable, named_entry, entry };
 
 CutRank rank_of(const Step& step, bool is_first) {
@@ -227,7 +230,7 @@ CutRank rank_of(const Step& step, bool is_first) {
         case EdgeKind::attribute:
         case EdgeKind::slot:
             return step.role == PartRole::nn_children ? CutRank::part : CutRank::attribute;
-        case EdgeKind::local:  // only a function that runs can remove it
+        case EdgeKind::local:  // only the running function can remove it
             return is_first ? CutRank::variable : CutRank::part;
         case EdgeKind::closure:
             return CutRank::part;
@@ -255,8 +258,8 @@ bool is_user_code(const model::Reference& reference, bool is_user_root) {
     return base::origin_of_path(base::path_of_location(text)) == base::Origin::user;
 }
 
-// The step to cut. Steps that free the object are preferred. Among these, it is the last entry of a
-// collection, because programs fill collections but keep their variables.
+// The step to cut. Steps that free the object are preferred. Among these, the last container entry
+// is chosen, because a forgotten entry is more likely than an unwanted variable.
 struct CutChoice {
     std::size_t step = 0;
     bool frees = false;

@@ -23,8 +23,8 @@ namespace cyclewatch::retention {
 // Whether to show dict keys that do not occur in the source code. They may be user data.
 enum class Keys : std::uint8_t { shown, hidden };
 
-// The labels of the references of a large container. A label without a name, such as that of a
-// tuple item, takes 16 bytes.
+// Stores the labels of the references of a large container. A label without a name, such as that of
+// a tuple item, takes about 16 bytes.
 class ContainerLabels {
   public:
     void reserve(std::size_t count) { unnamed_.reserve(count); }
@@ -47,7 +47,7 @@ class ContainerLabels {
 class ListIndexes {
   public:
     explicit ListIndexes(PyObject* list);
-    // The first index of the item; the label is empty if there is none.
+    // The label with the first index of the item; an empty label if the item is not in the list.
     [[nodiscard]] Label find(PyObject* item) const;
 
   private:
@@ -55,7 +55,7 @@ class ListIndexes {
     std::vector<std::uint32_t> sorted_;
 };
 
-// Labels references. The references of a large container are read once.
+// Labels references. Reads the references of a large container only once.
 class Labels {
   public:
     explicit Labels(Keys keys) : keys_(keys) {}
@@ -71,15 +71,16 @@ class Labels {
     std::unordered_map<PyObject*, ListIndexes> lists_;
 };
 
-// Dicts of attributes, closure tuples, cells and the dicts of an nn.Module are not objects of the
-// path: their references are those of the object that they are part of.
+// Describes a path as text. Attribute dicts, closure tuples, cells and the dicts of an nn.Module
+// are not shown as objects; their references are shown as those of the object that they are part
+// of.
 [[nodiscard]] model::RetentionPath describe(const HeapGraph& graph,
                                             const Roots& roots,
                                             const RawPath& path,
                                             Labels& labels);
 
-// Continues a path with an attribute of the object that only its library can read, such as ".grad",
-// which becomes the cut. `frees`: whether the value has no other holders.
+// Extends a path by an attribute of the object that only its library can read, such as ".grad". The
+// attribute becomes the cut. `frees`: true if the value has no other holders.
 void append(model::RetentionPath& path,
             std::string_view label,
             std::string_view target,

@@ -50,7 +50,7 @@ RootKind kind_of(cyclewatch_thread_slot slot) {
     }
 }
 
-// Returns a C function of an imported module, borrowed, or null.
+// Returns a borrowed reference to a C function of an imported module; null if there is none.
 PyObject* c_function(const char* module_name, const char* name) {
     PyObject* const module = capture::find_in_dict(PyImport_GetModuleDict(), module_name);
     PyObject* const function = module != nullptr && PyModule_Check(module)
@@ -59,7 +59,7 @@ PyObject* c_function(const char* module_name, const char* name) {
     return function != nullptr && PyCFunction_Check(function) ? function : nullptr;
 }
 
-// Returns null, without an error set, if the call fails.
+// Returns null and clears the error if the call fails.
 python::OwnedRef call(PyObject* function, int argument) {
     const python::OwnedRef number = python::steal(PyLong_FromLong(argument));
     python::OwnedRef result =
@@ -92,7 +92,7 @@ Roots::Roots(const HeapGraph& graph,
 
 void Roots::add(PyObject* object, Root root) {
     root.node = graph_.node_of(object);
-    // A module or class does not keep itself alive.
+    // References from a module or class to itself do not keep it alive.
     const bool is_target = root.is_namespace && root.owner != nullptr && root.owner == target_;
     if (root.node != HeapGraph::kAbsent && !is_target) {
         roots_.push_back(root);
@@ -164,7 +164,7 @@ struct Roots::ThreadVisit {
         return reference.thread == own_thread ? 0 : reference.thread->thread_id;
     }
 
-    // The variables and temporaries through which the caller passed the target.
+    // True for variables and temporaries through which the caller passed the target.
     [[nodiscard]] bool is_passed_on(const cyclewatch_thread_reference& reference) const {
         return reference.slot == CYCLEWATCH_THREAD_TEMPORARY ||
                (reference.slot == CYCLEWATCH_THREAD_LOCAL &&
@@ -176,8 +176,9 @@ struct Roots::ThreadVisit {
                (PyCell_Check(value) && PyCell_GET(value) == roots.target_);
     }
 
-    // A call moves its arguments from the stack of the caller to the function's variables, and the
-    // words on the stack remain. Only C code leaves the arguments where they are.
+    // A call of a Python function moves the arguments from the caller's stack to the function's
+    // variables and leaves stale copies on the stack. A call of a C function leaves the arguments
+    // on the caller's stack.
     void ignore_reference(const cyclewatch_thread_reference& reference, bool owns_arguments) {
         const bool is_left = reference.is_stale != 0 && reference.target == roots.target_;
         if (reference.slot != CYCLEWATCH_THREAD_NAMESPACE && (!is_left || owns_arguments)) {
@@ -204,7 +205,7 @@ struct Roots::ThreadVisit {
         }
     }
 
-    // Code that exec() runs has the globals of a module that may not be in sys.modules.
+    // The globals of code that exec() runs may belong to a module that is not in sys.modules.
     void add_namespace(const cyclewatch_thread_reference& reference, Root root) {
         const std::uint32_t node = roots.graph_.node_of(reference.target);
         if (node == HeapGraph::kAbsent || !roots.namespaces_.insert(node).second) {
@@ -224,7 +225,7 @@ void Roots::add_threads(CallerVariables caller) {
     cyclewatch_visit_threads(&ThreadVisit::call, &visit);
 }
 
-// An object of pytest, which is part of the graph, refers to the value.
+// The value is part of the graph, because an object of pytest refers to it.
 void Roots::add_fixtures(std::span<const Fixture> fixtures) {
     for (const Fixture& fixture : fixtures) {
         Root root;
@@ -235,7 +236,7 @@ void Roots::add_fixtures(std::span<const Fixture> fixtures) {
     }
 }
 
-// signal.getsignal() neither runs code of the program nor creates objects.
+// signal.getsignal() does not run user code or create objects.
 void Roots::add_signal_handlers() {
     constexpr int kLastSignal = 64;
     PyObject* const getter = c_function("_signal", "getsignal");
@@ -254,8 +255,8 @@ void Roots::add_signal_handlers() {
     }
 }
 
-// Adds the active modes of this thread. The functions of torch neither run code of the program nor
-// create objects.
+// Adds the active torch modes of this thread. The torch functions called here do not run user code
+// or create objects.
 void Roots::add_torch_modes(const char* kind, const char* length, const char* item) {
     PyObject* const get_length = c_function("torch._C", length);
     PyObject* const get_item = c_function("torch._C", item);
@@ -319,7 +320,8 @@ void Roots::add_module(PyObject* name, PyObject* module) {
     }
 }
 
-// Only classes that the module itself defines: their name is that of the attribute.
+// Adds only classes that the module itself defines, because only their names equal those of the
+// attributes.
 void Roots::add_class(PyTypeObject* type, Root root, int depth) {
     PyObject* const dict = type->tp_dict;
     const std::uint32_t node = graph_.node_of(dict);

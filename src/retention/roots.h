@@ -2,8 +2,8 @@
 // The roots of the heap that have a name: variables of running functions, module and class
 // attributes, and structures of the interpreter.
 //
-// REQUIRES (everything here): GIL held. RUNS PYTHON: never. Creates no Python objects. Valid as
-// long as no Python code runs. May throw std::bad_alloc.
+// REQUIRES (everything here): GIL held. RUNS PYTHON: never. Creates no Python objects. Results are
+// valid until Python code runs. May throw std::bad_alloc.
 #pragma once
 
 #include <Python.h>
@@ -23,12 +23,12 @@ namespace cyclewatch::retention {
 struct Root {
     std::uint32_t node = 0;  // the object that it refers to
     model::RootKind kind = model::RootKind::c_code;
-    // The node is a module, or the dict of a module, class or running code. The names are those of
-    // the references from the node, and paths to the node itself do not count.
+    // True if the node is a module, or the dict of a module, class or running code. The root's
+    // variables are then the references from the node, and paths to the node itself do not count.
     bool is_namespace = false;
     bool is_user_code = false;
     bool is_temporary = false;     // a value on the stack of a running function
-    bool is_stale = false;         // a temporary that counts only if nothing else explains it
+    bool is_stale = false;         // may be outdated: counts only for unexplained references
     PyObject* owner = nullptr;     // the name of a variable; the module or class of a namespace,
                                    // null if it is not known
     PyCodeObject* code = nullptr;  // of a running function
@@ -36,18 +36,19 @@ struct Root {
     int line = 0;
     // threading.get_ident() of its thread; 0 for the calling thread and for namespaces.
     unsigned long thread = 0;
-    int signal = 0;              // whose handler it is
-    const char* mode = nullptr;  // the kind of an active mode of torch: "TorchDispatchMode"
+    int signal = 0;              // for a signal handler: the signal number
+    const char* mode = nullptr;  // for an active torch mode: "TorchDispatchMode" ...
     bool is_fixture = false;     // `owner` is its name
 };
 
-// The value of a fixture of pytest, whose name explains more than the path to it.
+// The value of a pytest fixture. The fixture's name is more helpful than the path to the value.
 struct Fixture {
     PyObject* value = nullptr;
     PyObject* name = nullptr;
 };
 
-// Which references of the caller's frame (the innermost one outside of this package) to ignore.
+// Which references of the caller's frame to ignore. The caller's frame is the innermost one outside
+// this package.
 enum class CallerVariables : std::uint8_t {
     count,
     ignore_target,  // the variables that refer to the target
@@ -61,7 +62,7 @@ class Roots {
           CallerVariables caller,
           std::span<const Fixture> fixtures = {});
 
-    // Does not count a reference to `object` that the caller of this function owns.
+    // Excludes a reference to `object` that the caller of this function owns.
     void ignore(PyObject* object);
 
     // Sorted by node.
@@ -73,7 +74,7 @@ class Roots {
     }
     // True if an anonymous tuple or dict may contain the arguments of the current call.
     [[nodiscard]] bool may_have_arguments() const noexcept { return may_have_arguments_; }
-    // The references to `node` that neither an object nor a thread's state explains.
+    // The number of references to `node` that neither an object nor a thread's state explains.
     [[nodiscard]] Py_ssize_t anonymous(std::uint32_t node) const;
 
   private:

@@ -14,7 +14,8 @@
 namespace cyclewatch::retention {
 namespace {
 
-// By the running collection. Builds with a GIL do not list such objects.
+// True if the running collection is about to free the object. Builds with a GIL do not list such
+// objects.
 bool is_about_to_be_freed(PyObject* object) {
     if constexpr (CYCLEWATCH_HAS_NO_GIL) {
         return PyObject_IS_GC(object) != 0 && cw_is_unreachable(object) != 0;
@@ -78,7 +79,8 @@ WhyAlive why_alive(PyObject* box,
     const python::ErrorStash stash;
     const python::YoungCountGuard young_count;
     WhyAlive answer = search_heap(box, paths, caller, false, {});
-    // Slower, so done only if an unknown reference holds the object.
+    // Search again with library references, which is slower, only if an unknown reference keeps the
+    // object alive.
     if (!answer.paths.empty() && answer.paths.front().root.kind == model::RootKind::c_code) {
         registry.refresh();
         std::vector<OwnerReference> library = library_references(registry);

@@ -23,14 +23,14 @@ namespace cyclewatch::retention {
 
 struct WhyAlive {
     std::vector<model::RetentionPath> paths;
-    // There is no path, but other objects refer to the object: a collection frees it.
+    // There is no path, but other objects refer to the object, so a collection will free it.
     bool in_cycle = false;
 };
 
-// `box`: a list whose only item is the object; the only reference of the caller besides variables
-// of this package's Python code. About as expensive as gc.collect(), regardless of the number of
-// paths. An object that the running collection is about to free has no paths. Throws
-// the exceptions of with_heap(). REQUIRES: GIL held, collector::find_generations(),
+// `box`: a list whose only item is the object. The caller must not own other references to the
+// object, except for variables of this package's Python code. About as expensive as gc.collect(),
+// regardless of the number of paths. An object that the running collection is about to free has no
+// paths. Throws the exceptions of with_heap(). REQUIRES: GIL held, collector::find_generations(),
 // python::check_layouts(). RUNS PYTHON: no user code; a library may create the objects of gradients
 // and views.
 [[nodiscard]] WhyAlive why_alive(PyObject* box,
@@ -38,14 +38,14 @@ struct WhyAlive {
                                  CallerVariables caller,
                                  device::OwnerRegistry& registry);
 
-// Paths to many objects, from one walk over the heap. Throws std::bad_alloc. REQUIRES: called by
-// the work of with_heap(), and the requirements of why_alive(). Valid as long as no Python code
-// runs.
+// Paths to many objects, from one walk over the heap. Throws std::bad_alloc. REQUIRES: the
+// requirements of why_alive(), and a call from the `work` of with_heap(). Results are valid until
+// Python code runs.
 class HolderSearch {
   public:
     // `owned`: objects to which the caller owns one reference each; only these can be passed to
-    // paths() and collections(). `ignored`: paths through these
-    // objects do not count. `fixtures`: additional roots. `untracked`: see HeapGraph.
+    // paths() and collections(). `ignored`: objects through which paths do not count. `fixtures`:
+    // additional roots. `untracked`: see HeapGraph.
     HolderSearch(collector::TrackedObjects& objects,
                  std::span<PyObject* const> owned,
                  std::span<const OwnerReference> library,
@@ -56,10 +56,11 @@ class HolderSearch {
     // Empty if the object is not tracked or not owned, or if there is no path.
     [[nodiscard]] std::vector<model::RetentionPath> paths(PyObject* object, std::size_t count);
 
-    // The lists, sets and large dicts that refer to the object, sorted; empty if anything else
-    // does. Objects in the same collections are held in the same way.
+    // The lists, sets and large dicts that refer to the object, sorted; empty if other objects
+    // refer to it. Objects with equal results have the same holders.
     [[nodiscard]] std::vector<std::uint32_t> collections(PyObject* object);
-    // The first of `objects` in a collection; null if there is none.
+    // The first of `objects` that `collection`, a result of collections(), contains; null if there
+    // is none.
     [[nodiscard]] PyObject* first_in(std::uint32_t collection,
                                      const std::unordered_set<PyObject*>& objects) const;
 

@@ -23,7 +23,7 @@ using model::Finding;
 using model::Reference;
 using model::Status;
 
-// Line by line, because escape_markup() replaces line breaks.
+// Escapes each line separately, because escape_markup() replaces line breaks.
 std::string escaped_lines(std::string_view text) {
     std::string markup;
     for (std::size_t start = 0; start < text.size();) {
@@ -34,7 +34,7 @@ std::string escaped_lines(std::string_view text) {
     return markup;
 }
 
-// Long lines scroll inside the box, so it must be focusable.
+// Long lines scroll inside the box, so the box must be focusable.
 std::string code_sample(std::string_view title, std::string_view style, std::string_view lines) {
     std::string markup = element("h3", "", title);
     markup.append("<pre role=\"region\" tabindex=\"0\" aria-label=\"").append(title).append("\">");
@@ -57,12 +57,12 @@ std::string public_cases(const advice::Pattern& pattern) {
 
 constexpr std::size_t kMostSteps = 100;  // in the table of a cycle
 constexpr std::size_t kMostAlternatives = 6;
-constexpr std::size_t kMostCuts = 4;  // with source code and reason; others are listed
+constexpr std::size_t kMostCuts = 4;  // shown with source code and reason; the rest are listed
 constexpr std::size_t kMostOwners = 40;
 constexpr std::size_t kMostRawReferences = 20;  // in one step
 constexpr std::size_t kMostProse = 600;         // columns
 
-// Sentences may be longer than names, but their length is limited as well.
+// Sentences have a higher limit on their length than names.
 std::string prose(std::string_view sentence) {
     return base::truncate_end(base::clean_text(sentence), kMostProse);
 }
@@ -143,7 +143,7 @@ std::string reason_of(const Reference& reference, const std::string& heading) {
                                     : element("p", "why", heading + prose(reference.reason)) + "\n";
 }
 
-// The code at the location. Long lines scroll inside the box, so it must be focusable.
+// The code at the location. Long lines scroll inside the box, so the box must be focusable.
 std::string source_of(const Reference& reference) {
     std::string rows;
     for (const ExcerptLine& line :
@@ -248,7 +248,7 @@ std::string alternative_list(const std::vector<const Reference*>& references,
 std::string alternatives(const Finding& finding) {
     std::vector<const Reference*> other_cuts;
     std::vector<const Reference*> payload;
-    const std::size_t first = finding.tie ? 1 : 0;  // the equal one is shown beside the cut
+    const std::size_t first = finding.tie ? 1 : 0;  // alternatives[0] is shown beside the cut
     for (std::size_t i = first; i < finding.alternatives.size(); ++i) {
         auto& list = finding.alternatives[i].payload ? payload : other_cuts;
         if (list.size() < kMostAlternatives) {
@@ -380,7 +380,8 @@ std::string when_section(const Finding& finding) {
            element("p", "quiet", sentence + ".") + "</section>\n";
 }
 
-// Hidden if empty. The script replaces it with a form.
+// The verdict and note; hidden if both are empty. In the browser, the script replaces them with a
+// form.
 std::string opinion(const Finding& finding) {
     const bool none = finding.verdict == model::Verdict::none && finding.note.empty();
     const std::string verdict(none ? "none" : word_of(finding.verdict));

@@ -42,7 +42,7 @@ std::string number(std::string_view text) {
     return element("td", "number", text);
 }
 
-// A cell, with the share of the largest value as a bar.
+// A table cell with a number, and a bar that shows its ratio to the largest value.
 std::string number_with_bar(std::string_view text, double value, double largest) {
     const double width = largest > 0 ? 1000 * std::max(value, 0.0) / largest : 0;
     return "<td class=\"number\">" + element("span", "", text) +
@@ -52,7 +52,7 @@ std::string number_with_bar(std::string_view text, double value, double largest)
            "</svg></td>";
 }
 
-// A bar for the bytes of each census.
+// One bar for each of the last censuses, showing the bytes of the group.
 std::string history_chart(const std::vector<std::uint64_t>& census_bytes) {
     if (census_bytes.empty()) {
         return {};

@@ -13,14 +13,14 @@ namespace cyclewatch::render {
 
 struct CardPicture {
     std::string markup;  // an <svg> element, or the reason why there is none
-    bool wide = false;   // use the full width of the card instead of a column beside the advice
+    bool wide = false;   // needs the full width of the card instead of a column beside the advice
 };
 
-// How much of a card is rendered to DOM before it scrolls into view.
+// How much of a card the browser renders before the card scrolls into view.
 enum class CardWeight {
     whole,
-    // Only the heading, which names the reference to cut. The rest is inside <noscript>. Browsers
-    // without scripts show it immediately; otherwise, viewer/src/findings/cards.ts expands it.
+    // Only the heading, which names the reference to cut. The rest is inside <noscript>: browsers
+    // without scripts show it immediately, and in others viewer/src/findings/cards.ts expands it.
     light,
 };
 
@@ -32,11 +32,11 @@ enum class CardWeight {
 // One bar for each finding, with its retained and shared bytes.
 [[nodiscard]] std::string finding_bars(const model::Report& report);
 
-// Whether the run needs garbage collection, and the collections by generation; "" if there were
-// none.
+// States whether the run needs garbage collection, and lists the collections by generation; "" if
+// there were no collections.
 [[nodiscard]] std::string generations_section(const model::Report& report);
 
-// The growing and the live tensors: a section for the tab "Live"; "" if the report has neither.
+// The tab "Live": the growing tensors and the largest live tensors; "" if the report has neither.
 [[nodiscard]] std::string live_view(const model::Report& report);
 
 // "rank 3", or "process 4242" if no rank is set.
@@ -45,8 +45,8 @@ enum class CardWeight {
 // Overhead, skipped collections, notes, the table of collections, and the program.
 [[nodiscard]] std::string closing_section(const model::Report& report);
 
-// The number of processes in which each finding occurred, and the first of them; "" if there is
-// only one process. The script adds a heat map to each row.
+// For each finding, the number of processes in which it occurred, and the first of these processes;
+// "" if the report has only one process. The script adds a heat map to each row.
 [[nodiscard]] std::string ranks_section(const model::Report& report);
 
 }  // namespace cyclewatch::render

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Renders a self-contained page: markup generated here, style and script from viewer/shell.html,
-// and the report as JSON. The page does not make requests and is readable without scripts.
+// Renders a self-contained page: the markup is generated here, style and script come from
+// viewer/shell.html, and the report is embedded as JSON. The page does not make requests and is
+// readable without scripts.
 #pragma once
 
 #include <functional>

@@ -23,24 +23,25 @@ struct Ellipse {
     double radius_x = 0;
     double radius_y = 0;
 
-    // The position of member `steps`. A fraction is a position between two members.
+    // The position of member `steps`. A fractional value is a position between two members.
     [[nodiscard]] Point at(double steps) const;
-    // The derivative of that position with respect to the angle.
+    // The derivative of at() with respect to the angle.
     [[nodiscard]] Point along(double steps) const;
 };
 
-// These functions leave RingArrow::arrows empty.
+// The functions below leave RingArrow::arrows empty.
 
-// Along the ellipse, from member `step` to the next one.
+// A curve along the ellipse, from member `step` to the next one.
 [[nodiscard]] RingArrow arc_curve(const Ellipse& ellipse,
                                   std::size_t step,
                                   const RingBox& from,
                                   const RingBox& to);
-// From a box to itself, in a loop above it.
+// A curve from a box to itself, in an arc above it.
 [[nodiscard]] RingArrow self_curve(const RingBox& box);
 // `rise` = 0: a straight line. `rise` > 0: an arc of that height above both boxes; < 0: below them.
 [[nodiscard]] RingArrow bow_curve(const RingBox& from, const RingBox& to, double rise);
-// Between facing sides if the boxes are next to each other, otherwise straight.
+// A curve between the facing sides of the boxes if they are next to each other, otherwise a
+// straight line.
 [[nodiscard]] RingArrow side_curve(const RingBox& from, const RingBox& to);
 
 // Points along the line, without its ends.

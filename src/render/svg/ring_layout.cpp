@@ -215,7 +215,7 @@ class RingBuilder {
         }
     }
 
-    // The extent of the ring and its labels on one side.
+    // How far the ring and its labels extend on one side.
     double ring_edge(int side) const {
         double edge = 0;
         for (const std::size_t member : members_) {
@@ -241,8 +241,8 @@ class RingBuilder {
         std::stable_sort(column.begin(), column.end(), [this](std::size_t a, std::size_t b) {
             return box(parent_[a]).centre.y < box(parent_[b]).centre.y;
         });
-        // Place each item at the height of its parent, or below the previous item if that is
-        // occupied. Then move the column up by the average displacement.
+        // Place each item at the height of its parent or, if that position is occupied, below the
+        // previous item. Then move the column up by the average displacement.
         double floor = -1e9;
         double pushed = 0;
         for (const std::size_t item : column) {
@@ -258,7 +258,7 @@ class RingBuilder {
         return near + width;
     }
 
-    // Place arrows with reserved space first; the others avoid them.
+    // Draws the arrows for which space was reserved first; the other arrows avoid them.
     void draw_arrows() {
         for (const bool avoiding : {false, true}) {
             for (const auto& [pair, arrows] : groups_) {
@@ -286,7 +286,7 @@ class RingBuilder {
                (parent_[pair.first] == pair.second && !groups_.contains({pair.second, pair.first}));
     }
 
-    // A straight line if it is free, otherwise the lowest free arc above or below.
+    // A straight line if nothing is in its way, otherwise the lowest free arc above or below.
     RingArrow free_curve(const Pair& pair) const {
         constexpr int kTries = 30;
         RingArrow made;
@@ -325,7 +325,7 @@ class RingBuilder {
             });
     }
 
-    // Index of the ring's arc for the pair; members_.size() if there is none.
+    // The index of the ring's arc that connects the pair; members_.size() if there is none.
     std::size_t ring_step(const Pair& pair) const {
         for (std::size_t step = 0; step < members_.size(); ++step) {
             if (members_[step] == pair.first &&

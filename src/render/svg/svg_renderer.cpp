@@ -29,7 +29,7 @@ std::string text_at(Point at, std::string_view style, const std::string& text) {
            svg_number(at.y) + "\">" + base::escape_markup(text) + "</text>\n";
 }
 
-// A bar along the lower edge: the size relative to the largest owner.
+// A bar along the lower edge of the box that shows the owner's size relative to the largest owner.
 std::string size_bar(const RingBox& box, double share) {
     const double room = box.width - 16;
     const double y = box.centre.y + box.height / 2 - 7;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws the cycles of findings as SVG, and the elements shared by diagrams and bars.
+// Draws the cycles of findings as SVG. Also writes the SVG elements that diagrams and bar charts
+// share.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@
 
 namespace cyclewatch::render {
 
-// A drawing without colours; the enclosing document styles its classes.
+// A drawing without colours; the enclosing document defines the styles of its CSS classes.
 struct RingDrawing {
     std::string svg;   // an <svg> element; "" if the picture has no items
     double width = 0;  // in pixels
@@ -24,7 +25,7 @@ struct RingDrawing {
 // A standalone document with all cycles, one below the other, for light and dark colour schemes.
 [[nodiscard]] std::string render_svg(const model::Report& report);
 
-// The same for the cycle of one finding, without a heading.
+// The same document for the cycle of one finding, without a heading.
 [[nodiscard]] std::string render_svg(const model::Finding& finding);
 
 // A coordinate with at most one decimal, independent of the locale; "0" if `value` is not finite or

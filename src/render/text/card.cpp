@@ -14,8 +14,8 @@ std::string trimmed(const std::string& text) {
     return text.substr(std::min(text.find_first_not_of(' '), text.size()));
 }
 
-// The number of bytes of `path` to show on a line of `room` columns: up to a separator or space, if
-// there is one.
+// The number of bytes of `path` to show on a line of `room` columns. The line ends after a
+// separator or space if there is one.
 std::size_t end_of_line(std::string_view path, std::size_t room) {
     std::size_t end = 0;
     std::size_t separator = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lines of one card, and how much of each part it shows. Plain text, not thread-safe.
+// Builds the lines of one card, and defines how much of each part it shows. Plain text. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +15,10 @@
 namespace cyclewatch::render {
 
 inline constexpr std::size_t kLeastWidth = 40;
-inline constexpr std::size_t kIndent = 4;      // under the rank
-inline constexpr std::size_t kMargin = 10;     // indent and the column of keywords: cut, cycle ...
-inline constexpr std::size_t kOwnerLines = 4;  // one less on a compact card
-inline constexpr std::size_t kFewestOwnerLines = 2;  // in favor of places to change
+inline constexpr std::size_t kIndent = 4;            // under the rank
+inline constexpr std::size_t kMargin = 10;           // indent and keyword column (cut, cycle ...)
+inline constexpr std::size_t kOwnerLines = 4;        // one less on a compact card
+inline constexpr std::size_t kFewestOwnerLines = 2;  // to make room for places to change
 inline constexpr std::size_t kAlternatives = 2;
 
 // How much of the source code a card shows.
@@ -30,10 +31,10 @@ enum class SourceDetail : std::uint8_t {
 
 // How much a card shows.
 struct Layout {
-    // False: each part has one line less, and so have paths to owners.
+    // If false (a compact card), each part has one line less, as do the paths to owners.
     bool roomy = true;
     SourceDetail detail = SourceDetail::context;
-    std::size_t places = 1;  // of those to change
+    std::size_t places = 1;  // number of code locations to change that are shown
     std::size_t owner_lines = kOwnerLines;
     std::size_t alternatives = kAlternatives;
     bool tight = false;  // columns always share a line, even if locations must be truncated
@@ -49,15 +50,15 @@ class Card {
     void add(std::string_view word, std::string_view text);
     // Adds `text`, wrapped to at most `max_lines` lines; nothing if it is empty.
     void add_wrapped(std::string_view word, std::string_view text, std::size_t max_lines);
-    // Adds `left`, and `right` aligned to the right edge, or on lines of its own if they do not
-    // fit. `right` ends with a location, which is truncated on a tight card only.
+    // Adds `left`, and `right` aligned to the right edge; `right` gets separate lines if both do
+    // not fit on one. It ends with a location, which is only truncated on a tight card.
     void add_columns(std::string_view word, std::string_view left, std::string_view right);
     // Like add_columns(), but a compact card uses one line and truncates both.
     void add_truncated_columns(std::string_view word,
                                std::string_view left,
                                std::string_view right);
-    // Adds the code at the location of `reference`, with the expression underlined. `is_first`: it
-    // is the first reference to cut.
+    // Adds the code at the location of `reference`, with the expression underlined. `is_first`:
+    // true for the first reference to cut.
     void add_source(const model::Reference& reference, SourceDetail most, bool is_first);
     void push(std::string line);
 
@@ -72,7 +73,7 @@ class Card {
     [[nodiscard]] std::string text() const;
 
   private:
-    // Adds `path` on lines of its own, broken after a separator or space if possible.
+    // Adds `path` on separate lines, broken after a separator or space if possible.
     void add_path(std::string_view path);
 
     std::size_t width_;

@@ -15,10 +15,11 @@ using model::Finding;
 using model::Reference;
 
 constexpr std::size_t kFewestPlaces = 3;  // if there are several places to change
-constexpr std::size_t kShortCycle = 2;    // references; the title shows such a cycle as well
+constexpr std::size_t kShortCycle = 2;    // references; the title shows such a cycle in full
 constexpr std::size_t kReasonLines = 3;   // one less on a compact card
 
-// `text`, the number of references, and what they lead to if other places lead to other classes.
+// Returns `text` with the number of references, and with the class of their targets if other places
+// have other target classes.
 std::string with_number(const std::string& text,
                         const std::vector<Place>& places,
                         const Place& place) {
@@ -30,8 +31,8 @@ std::string with_number(const std::string& text,
            (target.empty() ? "" : " -> " + target);
 }
 
-// The length of the path of the folder that contains all places to change. All places but the first
-// are shown relative to it.
+// The length of the path of the folder that contains all places to change. Except for the first
+// place, locations are shown relative to this folder.
 std::size_t common_folder(const Finding& finding) {
     std::string_view common = finding.cut.front().location;
     for (const Reference& cut : finding.cut) {
@@ -67,7 +68,7 @@ void add_base_class(const Place& place, std::string& text, std::string& location
     }
 }
 
-// The first place to change, with its source.
+// Adds the first place to change, with its source code.
 void add_first_place(Card& card, std::string_view word, const std::vector<Place>& places) {
     const Place& place = places.front();
     const Reference& cut = *place.first;
@@ -81,7 +82,7 @@ void add_first_place(Card& card, std::string_view word, const std::vector<Place>
     card.add_source(cut, SourceDetail::context, true);
 }
 
-// A further place, on one line if possible; without the first `folder` characters of its path.
+// Adds a further place, on one line if possible, without the first `folder` characters of its path.
 void add_place(Card& card,
                std::string_view word,
                const std::vector<Place>& places,
@@ -150,7 +151,7 @@ std::vector<Layout> layouts_of(const model::Finding& finding) {
          {SourceDetail::context, SourceDetail::line, SourceDetail::first}) {
         layouts.push_back({true, detail, all});
     }
-    // If only one place is left, its line shows the place instead of a count.
+    // If only one place is left out, its line shows that place instead of a count.
     const auto add_fewer = [&](bool roomy, SourceDetail detail, std::size_t fewest) {
         for (std::size_t places = all + 1; places-- > fewest;) {
             if (places + 1 != count + finding.omitted_cuts) {

@@ -58,7 +58,7 @@ void add_fix(Card& card, const Finding& finding) {
     }
 }
 
-// Whether the card has already shown the source at the location of an alternative.
+// True if an earlier part of the card shows the source code at the location of the alternative.
 bool is_shown_before(const Finding& finding, std::size_t alternative) {
     const auto same_location = [&](const Reference& reference) {
         return reference.location == finding.alternatives[alternative].location;
@@ -92,7 +92,8 @@ void add_cycle(Card& card, const Finding& finding, std::size_t most_lines) {
     const std::size_t shown = total > most ? most - 1 : total;
     const auto is_cut = [&finding](const Reference& step) {
         return std::ranges::any_of(finding.cut, [&step](const Reference& cut) {
-            // An item of a container may have a location only as a cut.
+            // A container item may have a location as a cut but not on the cycle, so a missing
+            // location matches any.
             return cut.holder == step.holder && cut.label == step.label &&
                    cut.target == step.target &&
                    (step.location.empty() || cut.location == step.location);
@@ -159,7 +160,7 @@ void append_wrapped(std::string& out,
     }
 }
 
-// Sections in order. The section of new findings has no heading.
+// The sections of the text, in order. The section of new findings has no heading.
 constexpr std::array kStatuses{model::Status::fresh,
                                model::Status::known,
                                model::Status::library,

@@ -81,7 +81,7 @@ TEST(Cut, SuggestsTheBackReferencesToOneParentInAllClasses) {
         "every cycle goes through Trainer: 4 references lead back to it"))
         << finding.cut[0].reason;
     EXPECT_EQ(finding.cost,
-              "a child does not keep Trainer alive (`make().child` breaks) and cannot be pickled");
+              "code that uses a child must keep Trainer alive; children cannot be pickled");
     // Reported once, and not for the alternatives.
     for (std::size_t i = 1; i < finding.cut.size(); ++i) {
         EXPECT_EQ(finding.cut[i].reason.find("lead back"), std::string::npos);
@@ -271,7 +271,7 @@ TEST(Cut, SaysWhatToDoIfTheLibraryCannotBeChanged) {
     const std::string text =
         "T=m.Trainer@/x/site-packages/lib/t.py:1 L=m.Loop@/x/site-packages/lib/l.py:2 T.loop->L "
         "L.parent->T T.w->t:owner(8) ";
-    EXPECT_NE(only(text).advice.find("All of this is library code: report it to its "
+    EXPECT_NE(only(text).advice.find("All of this is library code: report it to the "
                                      "maintainers. Until it is fixed, "
                                      "call `gc.collect()` after use."),
               std::string::npos)

@@ -176,7 +176,7 @@ TEST(LoadReport, ReportsInvalidFields) {
     const std::string integer = ": expected an integer";
     for (const Case& test : {
              Case{"/schema_version", model::kReportSchemaVersion + 6, "version 8"},
-             Case{"/schema_version", 99, "newer cyclewatch"},
+             Case{"/schema_version", 99, "newer version of cyclewatch"},
              Case{"/schema_version", 1, "record the report again"},
              Case{"/schema_version", "1", "schema_version: expected a positive integer"},
              Case{"/schema_version", -1, "schema_version: expected a positive integer"},

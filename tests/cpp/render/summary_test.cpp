@@ -118,7 +118,7 @@ TEST(Generations, LimitsTheNumberOfSignatures) {
     EXPECT_EQ(collections_sentence(report),
               "40 of 42 collections freed no device memory and took 1.9 % of the run; the other "
               "2 freed 3.0 GiB: cw1-a, cw1-b, cw1-c and 2 more. Cut them, and automatic collection "
-              "can be off.");
+              "can be disabled.");
 }
 
 TEST(Generations, GivesNoAdviceForTheCyclesOfALibrary) {
@@ -126,7 +126,7 @@ TEST(Generations, GivesNoAdviceForTheCyclesOfALibrary) {
     add_finding(report, "cw1-a", model::Status::library);
     EXPECT_TRUE(collections_sentence(report).ends_with("so collections are needed."))
         << collections_sentence(report);
-    EXPECT_EQ(collections_sentence(report).find("can be off"), std::string::npos);
+    EXPECT_EQ(collections_sentence(report).find("can be disabled"), std::string::npos);
 }
 
 TEST(Generations, GivesNoAdviceWithoutAFinding) {
@@ -138,10 +138,10 @@ TEST(Generations, GivesNoAdviceWithoutAFinding) {
 TEST(Generations, DescribesCollectionsThatFreedNoDeviceMemory) {
     EXPECT_EQ(collections_sentence(make_report({{.collections = 42, .seconds = 1.9}})),
               "None of the 42 collections freed device memory; they took 1.9 % of the run. As far "
-              "as device memory is concerned, automatic collection can be off.");
+              "as device memory is concerned, automatic collection can be disabled.");
     EXPECT_EQ(collections_sentence(make_report({{.collections = 1, .seconds = 1.9}})),
               "The only collection freed no device memory and took 1.9 % of the run. As far as "
-              "device memory is concerned, automatic collection can be off.");
+              "device memory is concerned, automatic collection can be disabled.");
 }
 
 TEST(Generations, DescribesCollectionsThatAllFreedDeviceMemory) {
@@ -150,7 +150,7 @@ TEST(Generations, DescribesCollectionsThatAllFreedDeviceMemory) {
     add_finding(report, "cw1-a");
     EXPECT_EQ(collections_sentence(report),
               "All 2 collections freed device memory, in total 3.0 GiB: cw1-a. Cut it, and "
-              "automatic collection can be off.");
+              "automatic collection can be disabled.");
 }
 
 TEST(Generations, ClaimsNothingAboutCollectionsThatWereNotSearched) {
