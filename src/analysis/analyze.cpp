@@ -86,13 +86,9 @@ class Analysis {
           builder_of_component_(components_.count(), kNone) {}
 
     std::vector<model::Finding> run() {
-        std::vector<char> owns(graph_.nodes(), 0);
-        for (std::uint32_t node = 0; node < graph_.nodes(); ++node) {
-            owns[node] = is_owner_[graph_.raw_node[node]];
-        }
         const std::vector<Weight> weights =
             weigh_components(graph_, components_, retained_, observation_);
-        ComponentExtractor extractor(graph_, components_, retained_, owns);
+        ComponentExtractor extractor(graph_, components_, retained_);
         for (const std::uint32_t c : reported_components(graph_, components_, retained_)) {
             add(c, extractor.extract(c), weights[c]);
         }
@@ -103,10 +99,7 @@ class Analysis {
     void add(std::uint32_t c, const Component& component, const Weight& weight) {
         const std::uint64_t retained_bytes = retained_.held_by(c);
         const Cycle cycle = choose_cycle(graph_, component);
-        std::vector<std::uint32_t> edges;
-        for (const std::uint32_t e : cycle) {
-            edges.push_back(component.edges[e]);
-        }
+        const std::vector<std::uint32_t> edges = collapsed_edges(component, cycle);
         const bool walked = walk_.walk(edges);
         if (walked && is_secondary(c, component, cycle)) {
             return;

@@ -117,11 +117,10 @@ std::string title_of(const CollapsedGraph& graph,
         return cycle_text(graph, cycle);
     }
     const auto first = std::ranges::find(component.edges, cut.cut.front().edges.front());
-    std::vector<std::uint32_t> edges;
-    for (const std::uint32_t e : shortest_cycle_through(
-             component, static_cast<std::uint32_t>(first - component.edges.begin()))) {
-        edges.push_back(component.edges[e]);
-    }
+    std::vector<std::uint32_t> edges = collapsed_edges(
+        component,
+        shortest_cycle_through(component,
+                               static_cast<std::uint32_t>(first - component.edges.begin())));
     std::rotate(edges.begin(), edges.begin() + 1, edges.end());  // starts at the parent
     return cycle_text(graph, edges);
 }

@@ -135,7 +135,7 @@ class LastReferences {
     }
 
   private:
-    // Lists the nodes that are reachable from the component and lead to owners.
+    // Lists the nodes that are reachable from the component and lead to memory.
     bool follow(std::uint64_t& work_left) {
         std::unordered_set<std::uint32_t> seen(reached_.begin(), reached_.end());
         for (std::size_t i = 0; i < reached_.size(); ++i) {
@@ -150,7 +150,7 @@ class LastReferences {
             work_left -= work;
             for (std::uint32_t e = graph_.first[node]; e < graph_.first[node + 1]; ++e) {
                 const std::uint32_t target = graph_.targets[e];
-                if (held_.leads_to_owner(target)) {
+                if (held_.leads_to_released(target)) {
                     references_to_[target].push_back(e);
                     if (seen.insert(target).second) {
                         reached_.push_back(target);
@@ -193,7 +193,7 @@ class LastReferences {
             return !is_kept_alone();
         }
         return std::ranges::any_of(held_.owned_by(node), [this](const Owned& owned) {
-            return owned.bytes > 0 && (!is_kept_alone() || held_.keeper_of(owned.storage) == own_);
+            return owned.released && (!is_kept_alone() || held_.keeper_of(owned.storage) == own_);
         });
     }
 

@@ -39,7 +39,7 @@ RetainedSize::RetainedSize(const CollapsedGraph& graph,
     const std::vector<std::uint32_t> nodes = topological_order(components);
     number_tree_nodes(components, nodes);
     tree_ = build_tree(graph, components, observation);
-    mark_nodes_above_owners(graph, nodes, observation);
+    mark_nodes_above_owners(graph, nodes);
     find_cycles_above(graph, components, nodes);
     mark_kept_from_outside(graph, components, nodes, observation);
     add_up(components, observation);
@@ -55,8 +55,8 @@ void RetainedSize::list_owned(const CollapsedGraph& graph, const model::Observat
     }
     owned_.begin_filling();
     for (const model::DeviceOwner& owner : observation.owners) {
-        const model::Storage& storage = observation.storages[index_of(owner.storage)];
-        owned_.fill(node_of(owner), {owner.storage, storage.released ? storage.bytes : 0});
+        owned_.fill(node_of(owner),
+                    {owner.storage, observation.storages[index_of(owner.storage)].released});
     }
 }
 
@@ -149,26 +149,12 @@ graph::DominatorTree RetainedSize::build_tree(const CollapsedGraph& graph,
 }
 
 void RetainedSize::mark_nodes_above_owners(const CollapsedGraph& graph,
-                                           std::span<const std::uint32_t> holders_first,
-                                           const model::Observation& observation) {
-    leads_to_owner_.assign(position_of_component_.size(), false);
+                                           std::span<const std::uint32_t> holders_first) {
     leads_to_released_.assign(position_of_component_.size(), false);
-    for (const model::DeviceOwner& owner : observation.owners) {
-        const std::uint32_t component = component_of_[graph.collapsed_of[index_of(owner.node)]];
-        leads_to_owner_[component] = true;
-        if (observation.storages[index_of(owner.storage)].released) {
-            leads_to_released_[component] = true;
-        }
-    }
+    const auto leads = [this](std::uint32_t node) { return leads_to_released(node); };
     for (auto node = holders_first.rbegin(); node != holders_first.rend(); ++node) {
-        const std::uint32_t component = component_of_[*node];
-        for (const std::uint32_t target : graph.view().of(*node)) {
-            if (leads_to_owner_[component_of_[target]]) {
-                leads_to_owner_[component] = true;
-            }
-            if (leads_to_released_[component_of_[target]]) {
-                leads_to_released_[component] = true;
-            }
+        if (owns_released(*node) || std::ranges::any_of(graph.view().of(*node), leads)) {
+            leads_to_released_[component_of_[*node]] = true;
         }
     }
 }

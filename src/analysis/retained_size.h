@@ -3,6 +3,7 @@
 // storage is counted once. Method: dominators of the condensed graph, as in heap analysers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <unordered_map>
@@ -21,10 +22,10 @@ struct SharedVariable {
     std::uint64_t bytes = 0;           // reachable only through this variable
 };
 
-// A storage that a node owns. `bytes` is 0 if a live object still holds the storage.
+// A storage that a node owns.
 struct Owned {
     model::StorageId storage;
-    std::uint64_t bytes;
+    bool released;  // false: a live object still holds it
 };
 
 // Builds one dominator tree over components, their members, shared variables and storages. A
@@ -72,12 +73,13 @@ class RetainedSize {
     // part that cannot be reached from another cycle.
     [[nodiscard]] double freed_with(std::uint32_t node) const;
 
-    // True if `node` is an owner, or an owner can be reached from it.
-    [[nodiscard]] bool leads_to_owner(std::uint32_t node) const {
-        return leads_to_owner_[component_of_[node]];
+    // True if `node` owns a storage that the collection frees.
+    [[nodiscard]] bool owns_released(std::uint32_t node) const {
+        return std::ranges::any_of(owned_.of(node), &Owned::released);
     }
 
-    // The same for owners whose storage the collection frees.
+    // True if `node`, or a node that can be reached from it, owns a storage that the collection
+    // frees.
     [[nodiscard]] bool leads_to_released(std::uint32_t node) const {
         return leads_to_released_[component_of_[node]];
     }
@@ -113,8 +115,7 @@ class RetainedSize {
                                                   const graph::StrongComponents& components,
                                                   const model::Observation& observation);
     void mark_nodes_above_owners(const CollapsedGraph& graph,
-                                 std::span<const std::uint32_t> holders_first,
-                                 const model::Observation& observation);
+                                 std::span<const std::uint32_t> holders_first);
     void find_cycles_above(const CollapsedGraph& graph,
                            const graph::StrongComponents& components,
                            std::span<const std::uint32_t> holders_first);
@@ -143,7 +144,6 @@ class RetainedSize {
     std::vector<std::uint64_t> freed_;        // per component: see freed_with()
     std::vector<std::uint32_t> cycle_above_;  // per component: the only other component with a
                                               // cycle that leads to it, kNone or kSeveral
-    std::vector<bool> leads_to_owner_;        // per component
     std::vector<bool> leads_to_released_;     // per component
     std::vector<bool> one_way_;               // per component
     std::vector<bool> has_cycle_;             // per component
