@@ -2,7 +2,6 @@
 #include "analysis/analyze.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -116,33 +115,12 @@ class Analysis {
                              std::move(signature),
                              retained_bytes,
                              walk_);
-            entry->second = add_builder(std::move(builder), retained_bytes > 0);
+            builders_.push_back(std::move(builder));
         }
         builders_[entry->second].compare(component);
         builders_[entry->second].count(c, retained_bytes, walked, walk_, weight);
         cuts_payload_[c] = !builders_[entry->second].is_cut_of_cycle();
         builder_of_component_[c] = entry->second;
-    }
-
-    // Returns the index in builders_. Cycles of classes are merged into one finding if they retain
-    // no bytes themselves and have the same payload references to cut. Examples: classes that share
-    // a variable, and a class and the class with which @dataclass(slots=True) replaces it. The
-    // least signature is used.
-    std::uint32_t add_builder(FindingBuilder&& builder, bool retains_bytes) {
-        const auto last = static_cast<std::uint32_t>(builders_.size());
-        if (!retains_bytes && !builder.payload_edges().empty()) {
-            const auto [entry, fresh] =
-                builder_of_payload_.try_emplace(builder.payload_edges(), last);
-            if (!fresh) {
-                FindingBuilder& known = builders_[entry->second];
-                if (builder.signature() < known.signature()) {
-                    known.replace_description(std::move(builder));
-                }
-                return entry->second;
-            }
-        }
-        builders_.push_back(std::move(builder));
-        return last;
     }
 
     // True for a cycle that retains nothing itself, if only memory retained by other cycles can be
@@ -194,7 +172,6 @@ class Analysis {
     std::vector<bool> cuts_payload_;                             // per component
     std::vector<std::uint32_t> builder_of_component_;            // or kNone
     std::unordered_map<std::string, std::uint32_t> builder_of_;  // by signature
-    std::map<std::vector<std::uint32_t>, std::uint32_t> builder_of_payload_;
     std::vector<FindingBuilder> builders_;
 };
 

@@ -35,7 +35,6 @@ RetainedSize::RetainedSize(const CollapsedGraph& graph,
                            const model::Observation& observation)
     : component_of_(components.of), has_cycle_(components.cyclic), owned_(graph.nodes()) {
     list_owned(graph, observation);
-    find_variables(graph);
     const std::vector<std::uint32_t> nodes = topological_order(components);
     number_tree_nodes(components, nodes);
     tree_ = build_tree(graph, components, observation);
@@ -60,45 +59,13 @@ void RetainedSize::list_owned(const CollapsedGraph& graph, const model::Observat
     }
 }
 
-// Includes only variables with several references that leave a component.
-void RetainedSize::find_variables(const CollapsedGraph& graph) {
-    variable_of_.assign(graph.edges.size(), kNone);
-    std::unordered_map<std::uint32_t, std::uint32_t> variable_of_cell;
-    for (std::uint32_t e = 0; e < graph.edges.size(); ++e) {
-        const std::uint32_t cell = graph.edges[e].cell;
-        const std::uint32_t component = component_of_[graph.targets[e]];
-        if (cell == kNone || component_of_[graph.edges[e].holder] == component) {
-            continue;
-        }
-        const auto [entry, fresh] =
-            variable_of_cell.try_emplace(cell, static_cast<std::uint32_t>(variables_.size()));
-        if (fresh) {
-            variables_.push_back({component, {}, 0});
-        }
-        variables_[entry->second].edges.push_back(e);
-    }
-    std::erase_if(variables_, [](const Variable& v) { return v.edges.size() < 2; });
-    // Stable, to keep the canonical order of the graph.
-    std::ranges::stable_sort(variables_, {}, &Variable::component);
-    for (std::uint32_t v = 0; v < variables_.size(); ++v) {
-        for (const std::uint32_t e : variables_[v].edges) {
-            variable_of_[e] = v;
-        }
-    }
-}
-
 void RetainedSize::number_tree_nodes(const graph::StrongComponents& components,
                                      std::span<const std::uint32_t> holders_first) {
     position_of_node_.resize(holders_first.size());
     position_of_component_.assign(components.count(), kNone);
     std::uint32_t next = 1;  // 0 is the root
-    auto variable = variables_.rbegin();
     for (const std::uint32_t node : holders_first) {
         const std::uint32_t component = components.of[node];
-        // A variable comes after all its holders and before its target.
-        for (; variable != variables_.rend() && variable->component == component; ++variable) {
-            variable->position = next++;
-        }
         if (position_of_component_[component] == kNone && components.cyclic[component]) {
             position_of_component_[component] = next++;
         }
@@ -115,9 +82,6 @@ graph::DominatorTree RetainedSize::build_tree(const CollapsedGraph& graph,
                                               const model::Observation& observation) {
     graph::Rows rows(first_storage_ + observation.storages.size());
     const auto for_each_reference = [&](auto&& visit) {
-        for (const Variable& variable : variables_) {
-            visit(variable.position, position_of_component_[variable.component]);
-        }
         for (std::uint32_t node = 0; node < graph.nodes(); ++node) {
             const std::uint32_t component = components.of[node];
             if (components.cyclic[component]) {
@@ -126,9 +90,7 @@ graph::DominatorTree RetainedSize::build_tree(const CollapsedGraph& graph,
             for (std::uint32_t e = graph.first[node]; e < graph.first[node + 1]; ++e) {
                 const std::uint32_t target = components.of[graph.targets[e]];
                 if (target != component) {
-                    visit(position_of_node_[node],
-                          variable_of_[e] == kNone ? position_of_component_[target]
-                                                   : variables_[variable_of_[e]].position);
+                    visit(position_of_node_[node], position_of_component_[target]);
                 }
             }
         }
@@ -274,24 +236,6 @@ void RetainedSize::add_up(const graph::StrongComponents& components,
             kept_alone_[tree_.parent[p]] += kept_alone_[p];
         }
     }
-    for (std::uint32_t v = 0; v < variables_.size(); ++v) {
-        const std::uint32_t position = variables_[v].position;
-        if (nearest[position] != kNone && kept_alone_[position] > 0) {
-            variables_kept_[nearest[position]].push_back(v);
-        }
-    }
-}
-
-std::vector<SharedVariable> RetainedSize::variables_of(std::uint32_t node) const {
-    std::vector<SharedVariable> kept;
-    if (const auto found = variables_kept_.find(component_of_[node]);
-        found != variables_kept_.end()) {
-        for (const std::uint32_t v : found->second) {
-            kept.push_back({variables_[v].edges, kept_alone_[variables_[v].position]});
-        }
-    }
-    std::ranges::stable_sort(kept, std::ranges::greater{}, &SharedVariable::bytes);
-    return kept;
 }
 
 std::uint64_t RetainedSize::kept_through(std::uint32_t holder, std::uint32_t target) const {

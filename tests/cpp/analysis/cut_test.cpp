@@ -422,17 +422,6 @@ TEST(Cut, DoesNotOfferAPayloadThatIsReachedFurtherDownToo) {
     EXPECT_TRUE(finding.alternatives.empty());
 }
 
-TEST(Cut, OffersASharedVariableAsOnePayload) {
-    const model::Finding finding = only(
-        "A.b->B B.a->A A.f->f:function B.g->g:function f/closure:data->x:cell "
-        "g/closure:data->x x/cell_contents->t:owner(8)");
-    ASSERT_EQ(finding.alternatives.size(), 3U);  // B.a or A.b, and both ends of the variable
-    EXPECT_EQ(finding.alternatives[1].label, "closure:data");
-    EXPECT_EQ(finding.alternatives[2].label, "closure:data");
-    EXPECT_TRUE(finding.alternatives[2].payload);
-    EXPECT_NE(finding.alternatives[2].reason.find("share this one variable"), std::string::npos);
-}
-
 TEST(Cut, ReportsTheCostOfEachAlternative) {
     // Neither the data of an object nor an object that it needs.
     EXPECT_TRUE(only("A.cbs->l:list l[0]->f:function=m.f f/closure:self->A A.w->t:owner(8)")
