@@ -40,7 +40,6 @@ inline constexpr Evidence kClosureCapturesObject{"closure-captures-owner", "lead
 inline constexpr Evidence kExceptionInContainer{"exception-stored", "container", 80};
 inline constexpr Evidence kBoundMethod{"bound-method-on-self", "leads-back", 75};
 inline constexpr Evidence kHook{"bound-method-on-self", "called-by-others", 82};
-inline constexpr Evidence kDefaultHoldsOwner{"default-argument", "", 75};
 inline constexpr Evidence kExceptionStored{"exception-stored", "", 72};
 inline constexpr Evidence kExceptionListInFrame{"exception-in-frame", "container", 70};
 inline constexpr Evidence kGeneratorStored{"generator-on-owner", "", 70};
