@@ -322,21 +322,12 @@ class EdgeClassifier {
     }
 
     // True if the holder is a callable and is not called by user code, so that a weak reference
-    // would not be dereferenced. A partial counts as such a caller.
+    // would not be dereferenced.
     [[nodiscard]] bool is_called_by_others() const {
         const std::size_t k = cycle_.previous(i_);
-        const CollapsedEdge& previous = graph_.edges[cycle_.edges[k]];
-        const EdgeKind kind = previous.label.kind;
-        if (kind == EdgeKind::hook || graph_.is(cycle_.holder(k), NodeKind::partial)) {
-            return true;
-        }
-        if (kind == EdgeKind::attribute && !previous.is_wrapped &&
-            graph_.label_name(cycle_.edges[k]) != "__wrapped__") {
-            return false;  // stored like a method: the code that stores it can be changed
-        }
+        const EdgeKind kind = graph_.edges[cycle_.edges[k]].label.kind;
         const std::uint32_t caller = cycle_.holder(cycle_.outside_containers(k));
-        return (cycle_.is_object(caller) || graph_.is(caller, NodeKind::function)) &&
-               origin_of(graph_, caller) != Origin::user;
+        return kind == EdgeKind::hook || origin_of(graph_, caller) != Origin::user;
     }
 
     const CycleView& cycle_;

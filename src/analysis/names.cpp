@@ -81,11 +81,6 @@ model::SourceLocation source_of(const CollapsedGraph& graph,
 }
 
 // Used only if the file of the code is unknown.
-constexpr std::array<std::string_view, 26> kLibraries{
-    "accelerate", "cudf",        "cupy",         "cupyx",      "deepspeed",  "flax",  "ignite",
-    "jax",        "jaxlib",      "keras",        "lightning",  "numba",      "numpy", "pandas",
-    "rmm",        "scipy",       "sklearn",      "tensordict", "tensorflow", "torch", "torchaudio",
-    "torchrec",   "torchvision", "transformers", "triton",     "xarray"};
 constexpr std::array<std::string_view, 26> kStandardLibrary{
     "abc",         "asyncio",     "collections", "concurrent",
     "contextlib",  "contextvars", "copy",        "ctypes",
@@ -288,9 +283,6 @@ Origin origin_of(const CollapsedGraph& graph, std::uint32_t node) {
     // The C half of a module has the same name with an underscore: _asyncio.
     const std::string_view full = module.substr(module.starts_with('_') ? 1 : 0);
     const std::string_view top = full.substr(0, full.find('.'));
-    if (contains(kLibraries, top)) {
-        return Origin::library;
-    }
     return contains(kStandardLibrary, top) ? Origin::standard_library : Origin::user;
 }
 
