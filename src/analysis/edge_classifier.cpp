@@ -257,7 +257,8 @@ class EdgeClassifier {
             graph_.label_name(after) == "__globals__") {
             return kExecNamespace;
         }
-        if (graph_.edges[edge_].label.kind == EdgeKind::hook) {
+        if (graph_.edges[edge_].label.kind == EdgeKind::hook ||
+            graph_.node(holder_).locals_snapshot) {
             return kItem;
         }
         if (target_ == holder_) {
@@ -322,12 +323,21 @@ class EdgeClassifier {
     }
 
     // True if the holder is a callable and is not called by user code, so that a weak reference
-    // would not be dereferenced.
+    // would not be dereferenced. A partial counts as such a caller.
     [[nodiscard]] bool is_called_by_others() const {
         const std::size_t k = cycle_.previous(i_);
-        const EdgeKind kind = graph_.edges[cycle_.edges[k]].label.kind;
+        const CollapsedEdge& previous = graph_.edges[cycle_.edges[k]];
+        const EdgeKind kind = previous.label.kind;
+        if (kind == EdgeKind::hook || graph_.is(cycle_.holder(k), NodeKind::partial)) {
+            return true;
+        }
+        if (kind == EdgeKind::attribute && !previous.is_wrapped &&
+            graph_.label_name(cycle_.edges[k]) != "__wrapped__") {
+            return false;  // stored like a method: the code that stores it can be changed
+        }
         const std::uint32_t caller = cycle_.holder(cycle_.outside_containers(k));
-        return kind == EdgeKind::hook || origin_of(graph_, caller) != Origin::user;
+        return (cycle_.is_object(caller) || graph_.is(caller, NodeKind::function)) &&
+               origin_of(graph_, caller) != Origin::user;
     }
 
     const CycleView& cycle_;
