@@ -8,7 +8,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <unordered_set>
 
 #include "analysis/back_reference_kinds.h"

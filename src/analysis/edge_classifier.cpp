@@ -261,6 +261,9 @@ class EdgeClassifier {
             graph_.node(holder_).locals_snapshot) {
             return kItem;
         }
+        if (graph_.node(target_).locals_snapshot) {
+            return kLocalsKept;
+        }
         if (target_ == holder_) {
             return kContainerInItself;
         }

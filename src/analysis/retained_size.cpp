@@ -2,7 +2,6 @@
 #include "analysis/retained_size.h"
 
 #include <algorithm>
-#include <functional>
 
 namespace cyclewatch::analysis {
 namespace {
