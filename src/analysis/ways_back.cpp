@@ -43,6 +43,11 @@ std::vector<std::uint32_t> reverse_postorder(const Component& component,
 std::vector<std::uint32_t> ways_back(const Component& component,
                                      std::uint32_t root,
                                      std::span<const char> dead) {
+    if (dead.empty() && component.targets.size() == component.size()) {
+        // A component with as many references as nodes is a single cycle.
+        const auto to_root = std::ranges::find(component.targets, root);
+        return {static_cast<std::uint32_t>(to_root - component.targets.begin())};
+    }
     std::vector<std::uint32_t> number = reverse_postorder(component, root, dead);
     // Numbers the reached nodes, starting at 1; all others have the number 0.
     const std::uint32_t unreached = number[root];
