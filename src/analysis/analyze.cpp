@@ -2,7 +2,6 @@
 #include "analysis/analyze.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -87,13 +86,9 @@ class Analysis {
           builder_of_component_(components_.count(), kNone) {}
 
     std::vector<model::Finding> run() {
-        std::vector<char> owns(graph_.nodes(), 0);
-        for (std::uint32_t node = 0; node < graph_.nodes(); ++node) {
-            owns[node] = is_owner_[graph_.raw_node[node]];
-        }
         const std::vector<Weight> weights =
             weigh_components(graph_, components_, retained_, observation_);
-        ComponentExtractor extractor(graph_, components_, retained_, owns);
+        ComponentExtractor extractor(graph_, components_, retained_);
         for (const std::uint32_t c : reported_components(graph_, components_, retained_)) {
             add(c, extractor.extract(c), weights[c]);
         }
@@ -104,10 +99,7 @@ class Analysis {
     void add(std::uint32_t c, const Component& component, const Weight& weight) {
         const std::uint64_t retained_bytes = retained_.held_by(c);
         const Cycle cycle = choose_cycle(graph_, component);
-        std::vector<std::uint32_t> edges;
-        for (const std::uint32_t e : cycle) {
-            edges.push_back(component.edges[e]);
-        }
+        const std::vector<std::uint32_t> edges = collapsed_edges(component, cycle);
         const bool walked = walk_.walk(edges);
         if (walked && is_secondary(c, component, cycle)) {
             return;
@@ -124,7 +116,7 @@ class Analysis {
                              std::move(signature),
                              retained_bytes,
                              walk_);
-            entry->second = add_builder(std::move(builder), retained_bytes > 0);
+            builders_.push_back(std::move(builder));
         }
         builders_[entry->second].compare(component);
         builders_[entry->second].count(c, retained_bytes, walked, walk_, weight);
@@ -132,32 +124,11 @@ class Analysis {
         builder_of_component_[c] = entry->second;
     }
 
-    // Returns the index in builders_. Cycles of classes are merged into one finding if they retain
-    // no bytes themselves and have the same payload references to cut. Examples: classes that share
-    // a variable; a class and its replacement by @dataclass(slots=True). The merged finding has the
-    // least of their signatures.
-    std::uint32_t add_builder(FindingBuilder&& builder, bool retains_bytes) {
-        const auto last = static_cast<std::uint32_t>(builders_.size());
-        if (!retains_bytes && !builder.payload_edges().empty()) {
-            const auto [entry, fresh] =
-                builder_of_payload_.try_emplace(builder.payload_edges(), last);
-            if (!fresh) {
-                FindingBuilder& known = builders_[entry->second];
-                if (builder.signature() < known.signature()) {
-                    known.replace_description(std::move(builder));
-                }
-                return entry->second;
-            }
-        }
-        builders_.push_back(std::move(builder));
-        return last;
-    }
-
-    // True for a cycle that does not retain memory itself and that user code cannot avoid. All
-    // memory that can be reached from such a cycle is retained by other cycles. Examples are a
-    // cycle inside a library, and the built-in cycle of a class (such as a subclass of a class
-    // created in a function). A cycle with a class must still be reported if the cut of another
-    // cycle breaks that other cycle, because the memory then stays reachable from the class.
+    // True for a cycle that retains nothing itself, if only memory retained by other cycles can be
+    // reached from it and user code cannot avoid it. Examples are a cycle inside a library, and the
+    // built-in cycle of a class (such as a subclass of a class created in a function). A class must
+    // still be reported if the cut of another cycle breaks that cycle, because the class keeps its
+    // memory alive.
     [[nodiscard]] bool is_secondary(std::uint32_t c,
                                     const Component& component,
                                     const Cycle& cycle) const {
@@ -202,7 +173,6 @@ class Analysis {
     std::vector<bool> cuts_payload_;                             // per component
     std::vector<std::uint32_t> builder_of_component_;            // or kNone
     std::unordered_map<std::string, std::uint32_t> builder_of_;  // by signature
-    std::map<std::vector<std::uint32_t>, std::uint32_t> builder_of_payload_;
     std::vector<FindingBuilder> builders_;
 };
 

@@ -113,7 +113,7 @@ std::uint32_t BackReferenceKinds::outermost(std::uint32_t e, std::span<const cha
     for (int steps = 0; steps < Roles::kDeepestContainer; ++steps) {
         const std::uint32_t container = component_.holder[keeper];
         if (!is_anonymous_item(graph_, component_.edges[keeper]) ||
-            !leads_only_back(container, is_back, 0)) {
+            !leads_only_back(container, is_back)) {
             break;
         }
         keeper = holders_.of(container).front();
@@ -122,19 +122,17 @@ std::uint32_t BackReferenceKinds::outermost(std::uint32_t e, std::span<const cha
 }
 
 // True if there is only one reference to the object, and all of the object's references are back
-// references.
+// references or lead to containers and methods.
 bool BackReferenceKinds::leads_only_back(std::uint32_t position,
-                                         std::span<const char> is_back,
-                                         int depth) const {
-    if (holders_.of(position).size() != 1 || depth > Roles::kDeepestContainer) {
+                                         std::span<const char> is_back) const {
+    if (holders_.of(position).size() != 1) {
         return false;
     }
     for (std::uint32_t e = component_.first[position]; e < component_.first[position + 1]; ++e) {
         const std::uint32_t target = component_.targets[e];
         const bool through = is_container(graph_, node_of(target)) ||
                              graph_.is(node_of(target), NodeKind::bound_method);
-        if (is_back[e] == 0 && component_.structural[e] == 0 &&
-            !(through && leads_only_back(target, is_back, depth + 1))) {
+        if (is_back[e] == 0 && component_.structural[e] == 0 && !through) {
             return false;
         }
     }

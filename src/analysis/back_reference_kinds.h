@@ -73,9 +73,7 @@ class BackReferenceKinds {
     [[nodiscard]] std::string target_name(std::uint32_t e) const;
     [[nodiscard]] Candidate finished(Candidate kind) const;
     [[nodiscard]] std::uint32_t outermost(std::uint32_t e, std::span<const char> is_back) const;
-    [[nodiscard]] bool leads_only_back(std::uint32_t position,
-                                       std::span<const char> is_back,
-                                       int depth) const;
+    [[nodiscard]] bool leads_only_back(std::uint32_t position, std::span<const char> is_back) const;
     [[nodiscard]] Candidate judge(std::uint32_t e, std::uint32_t item);
     const Candidate& judged_alone(std::uint32_t e);
 

@@ -8,7 +8,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <unordered_set>
 
 #include "analysis/back_reference_kinds.h"
@@ -180,11 +179,8 @@ class Search {
             mark(back);
         }
         BackReferences found{.parent = node_of(root), .kinds = kinds_.kinds_of(back, is_back_)};
-        std::ranges::stable_sort(found.kinds, std::greater{}, [&](const Candidate& kind) {
-            const std::uint32_t e = kind.edges.front();
-            const bool on_cycle = std::ranges::any_of(
-                kind.edges, [this](std::uint32_t edge) { return is_on_cycle_[edge] != 0; });
-            return std::tuple(on_cycle, component_.targets[e] == root, kind.score, kind.equivalent);
+        std::ranges::stable_sort(found.kinds, std::greater{}, [this](const Candidate& kind) {
+            return is_on_cycle_[kind.edges.front()] != 0;  // these are listed first
         });
         if (found.kinds.empty()) {
             return found;

@@ -12,15 +12,7 @@ namespace {
 constexpr std::size_t kMostCandidates = 32;  // of one cycle
 constexpr std::size_t kDeepestPath = 4;      // containers in containers
 
-std::vector<std::uint32_t> collapsed_edges(const Component& component, const Cycle& cycle) {
-    std::vector<std::uint32_t> edges;
-    for (const std::uint32_t e : cycle) {
-        edges.push_back(component.edges[e]);
-    }
-    return edges;
-}
-
-// Judges reference `i` of `cycle`; `view` is a view of the same cycle.
+// Reference `i` of `cycle`; `view` shows the same cycle.
 Candidate judge(const CycleView& view, const Cycle& cycle, std::size_t i) {
     Candidate candidate{.edges = {cycle[i]}};
     if (is_container(view.graph, view.holder(i)) ||

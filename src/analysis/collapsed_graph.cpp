@@ -175,7 +175,11 @@ class Collapse {
     void keep_cycles_of_hidden_nodes() {
         std::vector<std::uint32_t> hidden_holders(hidden_.size(), 0);
         std::vector<std::uint32_t> free_nodes;
-        for_each_hidden_edge([&](std::size_t target) { ++hidden_holders[target]; });
+        for (std::uint32_t n = 0; n < hidden_.size(); ++n) {
+            for (const model::Edge& edge : graph_.edges_of(model::NodeId{n})) {
+                hidden_holders[index_of(edge.target)] += hidden_[n] ? 1U : 0U;
+            }
+        }
         for (std::uint32_t n = 0; n < hidden_.size(); ++n) {
             if (hidden_[n] && hidden_holders[n] == 0) {
                 free_nodes.push_back(n);
@@ -195,20 +199,6 @@ class Collapse {
         }
         for (std::size_t n = 0; n < hidden_.size(); ++n) {
             hidden_[n] = hidden_[n] && sorted[n];
-        }
-    }
-
-    template <typename Visit>
-    void for_each_hidden_edge(Visit visit) const {
-        for (std::uint32_t n = 0; n < hidden_.size(); ++n) {
-            if (!hidden_[n]) {
-                continue;
-            }
-            for (const model::Edge& edge : graph_.edges_of(model::NodeId{n})) {
-                if (hidden_[index_of(edge.target)]) {
-                    visit(index_of(edge.target));
-                }
-            }
         }
     }
 

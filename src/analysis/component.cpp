@@ -7,12 +7,10 @@ namespace cyclewatch::analysis {
 
 ComponentExtractor::ComponentExtractor(const CollapsedGraph& graph,
                                        const graph::StrongComponents& components,
-                                       const RetainedSize& retained,
-                                       std::span<const char> is_owner)
+                                       const RetainedSize& retained)
     : graph_(graph),
       components_(components),
       retained_(retained),
-      is_owner_(is_owner),
       members_(graph::listed_by(components.of, components.count())),
       position_(graph.nodes()) {}
 
@@ -31,7 +29,7 @@ Component ComponentExtractor::extract(std::uint32_t component) {
     result.first.push_back(0);
     for (std::uint32_t i = 0; i < result.size(); ++i) {
         const std::uint32_t node = result.nodes[i];
-        bool leads_out = is_owner_[node] != 0;
+        bool leads_out = retained_.owns_released(node);
         for (std::uint32_t e = graph_.first[node]; e < graph_.first[node + 1]; ++e) {
             const std::uint32_t target = graph_.targets[e];
             if (components_.of[target] == component) {
@@ -40,7 +38,7 @@ Component ComponentExtractor::extract(std::uint32_t component) {
                 result.holder.push_back(i);
                 result.structural.push_back(graph_.edges[e].structural ? 1 : 0);
             } else {
-                leads_out = leads_out || retained_.leads_to_owner(target);
+                leads_out = leads_out || retained_.leads_to_released(target);
             }
         }
         result.first.push_back(static_cast<std::uint32_t>(result.targets.size()));
@@ -50,62 +48,12 @@ Component ComponentExtractor::extract(std::uint32_t component) {
     return result;
 }
 
-namespace {
-
-// Per strong component of the remaining graph: whether an owner can be reached from it.
-std::vector<char> parts_with_owner(const Component& component,
-                                   const graph::StrongComponents& parts,
-                                   std::span<const char> dead) {
-    std::vector<char> leads(parts.count(), 0);
-    for (std::uint32_t n = 0; n < component.size(); ++n) {
-        leads[parts.of[n]] |= component.leads_out[n];
-    }
-    // References only lead to parts with lower numbers, so a single pass in ascending order
-    // suffices.
-    const graph::Rows<> nodes_of = graph::listed_by(parts.of, parts.count());
-    for (std::uint32_t part = 0; part < parts.count(); ++part) {
-        for (const std::uint32_t n : nodes_of.of(part)) {
-            for (std::uint32_t e = component.first[n]; e < component.first[n + 1]; ++e) {
-                if (dead.empty() || dead[e] == 0) {
-                    leads[part] |= leads[parts.of[component.targets[e]]];
-                }
-            }
-        }
-    }
-    return leads;
-}
-
-// True if a cycle through `node` remains.
-bool is_on_cycle(const Component& component, std::uint32_t node, std::span<const char> dead) {
-    std::vector<char> seen(component.size(), 0);
-    std::vector<std::uint32_t> open{node};
-    while (!open.empty()) {
-        const std::uint32_t holder = open.back();
-        open.pop_back();
-        for (std::uint32_t e = component.first[holder]; e < component.first[holder + 1]; ++e) {
-            if (!dead.empty() && dead[e] != 0) {
-                continue;
-            }
-            const std::uint32_t target = component.targets[e];
-            if (target == node) {
-                return true;
-            }
-            if (seen[target] == 0) {
-                seen[target] = 1;
-                open.push_back(target);
-            }
-        }
-    }
-    return false;
-}
-
-// Repeatedly removes nodes without incoming references (A. Kahn, "Topological sorting of large
-// networks", 1962). Much faster than finding the strong components.
-bool is_acyclic(const Component& component, std::span<const char> dead) {
-    const auto is_dead = [&](std::uint32_t e) { return !dead.empty() && dead[e] != 0; };
+// Removes the nodes without incoming references one after the other (A. Kahn, "Topological sorting
+// of large networks", 1962). The nodes that remain are on a cycle or can be reached from one.
+bool still_holds(const Component& component, std::span<const char> dead) {
     std::vector<std::uint32_t> incoming(component.size(), 0);
     for (std::uint32_t e = 0; e < component.targets.size(); ++e) {
-        incoming[component.targets[e]] += is_dead(e) ? 0U : 1U;
+        incoming[component.targets[e]] += dead[e] != 0 ? 0U : 1U;
     }
     std::vector<std::uint32_t> removed;
     removed.reserve(component.size());
@@ -117,31 +65,13 @@ bool is_acyclic(const Component& component, std::span<const char> dead) {
     for (std::size_t i = 0; i < removed.size(); ++i) {
         const std::uint32_t n = removed[i];
         for (std::uint32_t e = component.first[n]; e < component.first[n + 1]; ++e) {
-            if (!is_dead(e) && --incoming[component.targets[e]] == 0) {
+            if (dead[e] == 0 && --incoming[component.targets[e]] == 0) {
                 removed.push_back(component.targets[e]);
             }
         }
     }
-    return removed.size() == component.size();
-}
-
-}  // namespace
-
-bool still_holds(const Component& component, std::span<const char> dead) {
-    // Fast path: look for a cycle through one node from which an owner can be reached.
-    const auto holder = std::find(component.leads_out.begin(), component.leads_out.end(), 1);
-    if (holder != component.leads_out.end() &&
-        is_on_cycle(
-            component, static_cast<std::uint32_t>(holder - component.leads_out.begin()), dead)) {
-        return true;
-    }
-    if (is_acyclic(component, dead)) {
-        return false;
-    }
-    const graph::StrongComponents parts = graph::strong_components(component.view(), dead);
-    const std::vector<char> leads = parts_with_owner(component, parts, dead);
-    for (std::uint32_t part = 0; part < parts.count(); ++part) {
-        if (parts.cyclic[part] && leads[part] != 0) {
+    for (std::uint32_t n = 0; n < component.size(); ++n) {
+        if (incoming[n] != 0 && component.leads_out[n] != 0) {
             return true;
         }
     }

@@ -19,21 +19,20 @@ struct Component {
     std::vector<std::uint32_t> edges;    // collapsed references, parallel to targets
     std::vector<std::uint32_t> holder;   // positions in `nodes`, parallel to targets
     std::vector<char> structural;        // parallel to targets
-    std::vector<char> leads_out;         // per node: it is an owner, or refers to a node outside
-                                         // the component from which an owner can be reached
+    std::vector<char> leads_out;         // per node: it owns memory that the collection frees, or
+                                         // refers to a node outside the component that leads to it
     std::vector<std::uint64_t> kept;     // per node: RetainedSize::kept_by()
 
     [[nodiscard]] graph::AdjacencyView view() const { return {first, targets}; }
     [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(nodes.size()); }
 };
 
-// Extracts components from the graph. `is_owner`: per collapsed node.
+// Extracts components from the graph.
 class ComponentExtractor {
   public:
     ComponentExtractor(const CollapsedGraph& graph,
                        const graph::StrongComponents& components,
-                       const RetainedSize& retained,
-                       std::span<const char> is_owner);
+                       const RetainedSize& retained);
 
     [[nodiscard]] Component extract(std::uint32_t component);
 
@@ -41,12 +40,11 @@ class ComponentExtractor {
     const CollapsedGraph& graph_;
     const graph::StrongComponents& components_;
     const RetainedSize& retained_;
-    std::span<const char> is_owner_;
     graph::Rows<> members_;                // collapsed nodes by component
     std::vector<std::uint32_t> position_;  // per collapsed node: its number in the component
 };
 
-// True if a cycle from which an owner can be reached remains after removing the references e with
+// True if a cycle that retains memory remains after removing the references e with
 // dead[e] != 0.
 [[nodiscard]] bool still_holds(const Component& component, std::span<const char> dead);
 

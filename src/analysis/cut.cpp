@@ -167,24 +167,23 @@ class Search {
     // Suggests the back references of one parent unless the evidence for a single reference is as
     // strong.
     bool use_back_references(Cut& result, const std::vector<Candidate>& enough) const {
-        int to_beat = patterns::kWorthCutting;
-        bool clear = false;
-        if (!enough.empty()) {
-            const bool mutual = enough.front().evidence == &patterns::kMutual;
-            clear = !mutual && enough.front().score >= patterns::kOneOfSeveral;
-            to_beat = enough.front().score + (mutual  ? patterns::kClearer
-                                              : clear ? patterns::kClearerPointers
-                                                      : 0);
-        }
-        if (clear && enough.front().score >= patterns::kKnownDirection) {
+        if (!enough.empty() && enough.front().score >= patterns::kKnownDirection) {
             return false;
         }
         BackReferences back = find_back_references(graph_, component_, cycle_);
-        if (back.kinds.empty() || (!enough.empty() && back.score < to_beat)) {
+        if (back.kinds.empty()) {
             return false;
         }
-        if (clear && back.kinds.front().evidence->pattern != patterns::kBackPointer.pattern) {
-            return false;
+        if (!enough.empty()) {
+            const Candidate& single = enough.front();
+            const bool intended = single.score < patterns::kOneOfSeveral;
+            const bool may_be_set =
+                intended || single.evidence == &patterns::kMutual ||
+                back.kinds.front().evidence->pattern == patterns::kBackPointer.pattern;
+            const int to_beat = single.score + (intended ? 0 : patterns::kClearer);
+            if (!may_be_set || back.score < to_beat) {
+                return false;
+            }
         }
         for (Candidate& kind : back.kinds) {
             result.references += kind.equivalent;

@@ -81,7 +81,7 @@ class EdgeClassifier {
             case EdgeKind::partial_keyword:
                 return is_stored_on_target() ? kPartialOfSelf : kPartial;
             case EdgeKind::default_value:
-                return cycle_.is_object(target_) ? kDefaultHoldsOwner : kDefault;
+                return kDefault;
             case EdgeKind::stack:
                 return kMember;
             default:
@@ -91,11 +91,7 @@ class EdgeClassifier {
     }
 
     int adjustment() const {
-        const NodeKind kind = graph_.node(author_of_holder()).kind;
-        const bool has_origin = kind == NodeKind::object || kind == NodeKind::function ||
-                                kind == NodeKind::frame || model::is_suspended(kind) ||
-                                kind == NodeKind::type;
-        return has_origin && origin_of_code() == Origin::standard_library ? kInStandardLibrary : 0;
+        return origin_of_code() == Origin::standard_library ? kInStandardLibrary : 0;
     }
 
   private:
@@ -136,8 +132,6 @@ class EdgeClassifier {
                 return kExceptionInFrame;
             case NodeKind::traceback:
                 return kTracebackInFrame;
-            case NodeKind::frame:
-                return kFrameInOwnContainer;
             default:
                 break;
         }
@@ -255,24 +249,7 @@ class EdgeClassifier {
         if (name_ == "__dict__" && target_ == holder_) {
             return kDictOfItself;
         }
-        if (is_group(i_)) {
-            return kMachinery;
-        }
-        static constexpr std::array<std::string_view, 14> kLinks{"tb_frame",
-                                                                 "__traceback__",
-                                                                 "__context__",
-                                                                 "__cause__",
-                                                                 "fget",
-                                                                 "fset",
-                                                                 "fdel",
-                                                                 "tb_next",
-                                                                 "f_back",
-                                                                 "__globals__",
-                                                                 "__func__",
-                                                                 "__dict__",
-                                                                 "__closure__",
-                                                                 "__defaults__"};
-        return contains(kLinks, name_) ? kMachinery : kMember;
+        return kMachinery;
     }
 
     const Evidence& item() const {
@@ -291,15 +268,8 @@ class EdgeClassifier {
         if (target_ == holder_) {
             return kContainerInItself;
         }
-        switch (kind_on_cycle(i_)) {
-            case NodeKind::exception:
-                return is_group(cycle_.previous(i_)) ? kMachinery : kExceptionInContainer;
-            case NodeKind::function:
-            case NodeKind::bound_method:
-            case NodeKind::partial:
-                return kItem;
-            default:
-                break;
+        if (kind_on_cycle(i_) == NodeKind::exception) {
+            return graph_.is(holder_, NodeKind::tuple) ? kMachinery : kExceptionInContainer;
         }
         // An object that stores only `list.append` does not own the list.
         const bool is_own = is_stored_on_target() && !passes(NodeKind::builtin_function);
@@ -307,14 +277,6 @@ class EdgeClassifier {
             return kItem;
         }
         return graph_.is(holder_, NodeKind::tuple) ? kTupleHoldsOwner : kRegistryHoldsOwner;
-    }
-
-    // True if reference `i` leads to the tuple of an exception group, which is immutable.
-    [[nodiscard]] bool is_group(std::size_t i) const {
-        const std::uint32_t edge = cycle_.edges[i];
-        return graph_.is(cycle_.holder(i), NodeKind::exception) &&
-               graph_.edges[edge].label.kind == EdgeKind::member &&
-               graph_.label_name(edge) == "exceptions";
     }
 
     template <typename Test>
@@ -350,18 +312,11 @@ class EdgeClassifier {
         });
     }
 
-    // The node whose code creates the reference: for a container, the object that refers to it; for
-    // a bound method, its instance. The creator of a partial is not known.
-    [[nodiscard]] std::uint32_t author_of_holder() const {
-        return graph_.is(holder_, NodeKind::bound_method)
-                   ? target_
-                   : cycle_.holder(cycle_.outside_containers(i_));
-    }
-
-    // The origin of the code that creates the reference. If user code stores an attribute on a
-    // library's object, the origin is user code.
+    // The origin of the code that creates the reference: for a container, that of the object that
+    // refers to it. The origin of an attribute that user code stores on a library's object is user
+    // code.
     [[nodiscard]] Origin origin_of_code() const {
-        const Origin origin = origin_of(graph_, author_of_holder());
+        const Origin origin = origin_of(graph_, cycle_.holder(cycle_.outside_containers(i_)));
         if (origin == Origin::user) {
             return origin;  // the usual case, without a lookup
         }

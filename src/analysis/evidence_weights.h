@@ -40,7 +40,6 @@ inline constexpr Evidence kClosureCapturesObject{"closure-captures-owner", "lead
 inline constexpr Evidence kExceptionInContainer{"exception-stored", "container", 80};
 inline constexpr Evidence kBoundMethod{"bound-method-on-self", "leads-back", 75};
 inline constexpr Evidence kHook{"bound-method-on-self", "called-by-others", 82};
-inline constexpr Evidence kDefaultHoldsOwner{"default-argument", "", 75};
 inline constexpr Evidence kExceptionStored{"exception-stored", "", 72};
 inline constexpr Evidence kExceptionListInFrame{"exception-in-frame", "container", 70};
 inline constexpr Evidence kGeneratorStored{"generator-on-owner", "", 70};
@@ -92,15 +91,13 @@ inline constexpr int kInStandardLibrary = -30;
 // Two references are equally good if their scores differ by no more than this.
 inline constexpr int kTieMargin = 4;
 // A single reference that breaks all cycles is preferred to the back references of one parent, with
-// three exceptions. (1) The reference is probably intended (below kOneOfSeveral) and does not have
-// a higher score. (2) It is unknown which object is the parent (kMutual), and the back references
-// score at least kClearer more. (3) The direction of the reference, from child to parent, is
-// uncertain (below kKnownDirection). The best back reference is a back pointer, and the back
-// references score at least kClearerPointers more.
+// two exceptions. (1) The reference is probably intended (below kOneOfSeveral) and does not have a
+// higher score. (2) Its direction is not known (below kKnownDirection), the back references score
+// at least kClearer more, which their number alone cannot add, and the best of them is a back
+// pointer or it is unknown which object is the parent (kMutual).
 inline constexpr int kOneOfSeveral = 40;
 inline constexpr int kKnownDirection = 80;
-inline constexpr int kClearer = 15;
-inline constexpr int kClearerPointers = 10;
+inline constexpr int kClearer = 11;
 // For back references: each name after the first requires another change. An object with twice as
 // many references to it is more likely to be the parent.
 inline constexpr int kFurtherRole = -5;

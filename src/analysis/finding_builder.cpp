@@ -117,11 +117,10 @@ std::string title_of(const CollapsedGraph& graph,
         return cycle_text(graph, cycle);
     }
     const auto first = std::ranges::find(component.edges, cut.cut.front().edges.front());
-    std::vector<std::uint32_t> edges;
-    for (const std::uint32_t e : shortest_cycle_through(
-             component, static_cast<std::uint32_t>(first - component.edges.begin()))) {
-        edges.push_back(component.edges[e]);
-    }
+    std::vector<std::uint32_t> edges = collapsed_edges(
+        component,
+        shortest_cycle_through(component,
+                               static_cast<std::uint32_t>(first - component.edges.begin())));
     std::rotate(edges.begin(), edges.begin() + 1, edges.end());  // starts at the parent
     return cycle_text(graph, edges);
 }
@@ -161,17 +160,6 @@ void FindingBuilder::describe(const Component& component,
         cut_edges.insert(cut_edges.end(), candidate.edges.begin(), candidate.edges.end());
     }
     finding_.picture = make_picture(graph_, observation_, cycle_edges, cut_edges, walk);
-    if (cut.of_class && !cut.cut.empty() && cut.cut.front().payload) {
-        std::ranges::sort(cut_edges);
-        payload_edges_ = std::move(cut_edges);
-    }
-}
-
-void FindingBuilder::replace_description(FindingBuilder&& other) {
-    other.finding_.occurrences = finding_.occurrences;
-    other.finding_.retained_bytes = finding_.retained_bytes;
-    other.finding_.shared_bytes = finding_.shared_bytes;
-    finding_ = std::move(other.finding_);
 }
 
 void FindingBuilder::list_cut(const Cut& cut) {

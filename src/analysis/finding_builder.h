@@ -34,16 +34,10 @@ class FindingBuilder {
                   std::uint64_t retained_bytes,
                   const OwnerWalk& walk);
 
-    // If a class is on the cycle and the references to cut are not: these references, ascending.
-    // Otherwise empty.
-    [[nodiscard]] const std::vector<std::uint32_t>& payload_edges() const { return payload_edges_; }
     // True if the reference to cut is on the cycle, or there is none.
     [[nodiscard]] bool is_cut_of_cycle() const {
         return finding_.cut.empty() || !finding_.cut.front().payload;
     }
-    // Replaces the description, but not the numbers, with that of `other`.
-    void replace_description(FindingBuilder&& other);
-    [[nodiscard]] const std::string& signature() const { return finding_.signature; }
 
     // Resets freed_share to unknown if `component` and the described component have different
     // sizes, because the share that the cut frees may then differ, too.
@@ -98,7 +92,6 @@ class FindingBuilder {
     const model::Observation& observation_;
     const RetainedSize& retained_;
     model::Finding finding_;
-    std::vector<std::uint32_t> payload_edges_;
     std::size_t described_nodes_ = 0;
     std::size_t described_references_ = 0;
     std::unordered_map<std::uint64_t, std::uint32_t> group_of_;  // ReachedOwner::group -> index

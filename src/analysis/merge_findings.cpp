@@ -7,28 +7,17 @@
 #include <unordered_map>
 #include <utility>
 
+#include "graph/union_find.h"
 #include "model/mistake.h"
 
 namespace cyclewatch::analysis {
-namespace {
-
-std::uint32_t find_root(std::vector<std::uint32_t>& parent, std::uint32_t builder) {
-    while (parent[builder] != builder) {
-        builder = parent[builder] = parent[parent[builder]];
-    }
-    return builder;
-}
-
-}  // namespace
 
 std::vector<std::uint32_t> merge_findings(std::vector<FindingBuilder>& builders) {
-    std::vector<std::uint32_t> parent(builders.size());  // union-find
-    std::iota(parent.begin(), parent.end(), 0U);
+    graph::UnionFind groups(builders.size());
     std::unordered_map<std::string, std::uint32_t> with_key;
     for (std::uint32_t b = 0; b < builders.size(); ++b) {
         for (std::string& key : model::mistake_keys(builders[b].finding())) {
-            const std::uint32_t other = with_key.try_emplace(std::move(key), b).first->second;
-            parent[find_root(parent, b)] = find_root(parent, other);
+            groups.unite(b, with_key.try_emplace(std::move(key), b).first->second);
         }
     }
     std::vector<std::uint32_t> order(builders.size());
@@ -41,7 +30,7 @@ std::vector<std::uint32_t> merge_findings(std::vector<FindingBuilder>& builders)
     std::unordered_map<std::uint32_t, std::uint32_t> merged_of;  // by root
     for (const std::uint32_t b : order) {
         const auto [entry, fresh] =
-            merged_of.try_emplace(find_root(parent, b), static_cast<std::uint32_t>(merged.size()));
+            merged_of.try_emplace(groups.find(b), static_cast<std::uint32_t>(merged.size()));
         index[b] = entry->second;
         if (fresh) {
             merged.push_back(std::move(builders[b]));

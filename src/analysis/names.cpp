@@ -81,12 +81,7 @@ model::SourceLocation source_of(const CollapsedGraph& graph,
     return use_keeper ? source_of(graph, keeper) : location;
 }
 
-// Modules of libraries. Used only if the file of the code is unknown.
-constexpr std::array<std::string_view, 26> kLibraries{
-    "accelerate", "cudf",        "cupy",         "cupyx",      "deepspeed",  "flax",  "ignite",
-    "jax",        "jaxlib",      "keras",        "lightning",  "numba",      "numpy", "pandas",
-    "rmm",        "scipy",       "sklearn",      "tensordict", "tensorflow", "torch", "torchaudio",
-    "torchrec",   "torchvision", "transformers", "triton",     "xarray"};
+// Used only if the file of the code is unknown.
 constexpr std::array<std::string_view, 26> kStandardLibrary{
     "abc",         "asyncio",     "collections", "concurrent",
     "contextlib",  "contextvars", "copy",        "ctypes",
@@ -289,9 +284,6 @@ Origin origin_of(const CollapsedGraph& graph, std::uint32_t node) {
     // The C part of a module has the same name with a leading underscore: _asyncio.
     const std::string_view full = module.substr(module.starts_with('_') ? 1 : 0);
     const std::string_view top = full.substr(0, full.find('.'));
-    if (contains(kLibraries, top)) {
-        return Origin::library;
-    }
     return contains(kStandardLibrary, top) ? Origin::standard_library : Origin::user;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/occurrence_weights.h"
 
-#include <algorithm>
-#include <numeric>
 #include <vector>
+
+#include "graph/union_find.h"
 
 namespace cyclewatch::analysis {
 namespace {
@@ -15,27 +15,19 @@ struct Cluster {
     model::RepeatedShape repeated;  // totals of the clusters of its shape that were only counted
 };
 
-// Returns the first node of each node's cluster (union-find).
+// Returns the first node of each node's cluster.
 std::vector<std::uint32_t> clusters_of(const model::ReferenceGraph& graph) {
-    std::vector<std::uint32_t> parent(graph.nodes.size());
-    std::iota(parent.begin(), parent.end(), 0U);
-    const auto find = [&parent](std::uint32_t node) {
-        while (parent[node] != node) {
-            node = parent[node] = parent[parent[node]];
-        }
-        return node;
-    };
-    for (std::uint32_t node = 0; node < parent.size(); ++node) {
+    graph::UnionFind clusters(graph.nodes.size());
+    for (std::uint32_t node = 0; node < graph.nodes.size(); ++node) {
         for (const model::Edge& edge : graph.edges_of(model::NodeId{node})) {
-            const std::uint32_t a = find(node);
-            const std::uint32_t b = find(static_cast<std::uint32_t>(index_of(edge.target)));
-            parent[std::max(a, b)] = std::min(a, b);
+            clusters.unite(node, static_cast<std::uint32_t>(index_of(edge.target)));
         }
     }
-    for (std::uint32_t node = 0; node < parent.size(); ++node) {
-        parent[node] = find(node);
+    std::vector<std::uint32_t> cluster_of(graph.nodes.size());
+    for (std::uint32_t node = 0; node < cluster_of.size(); ++node) {
+        cluster_of[node] = clusters.find(node);
     }
-    return parent;
+    return cluster_of;
 }
 
 // Returns the clusters, each at the index of its first node.

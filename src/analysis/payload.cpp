@@ -20,7 +20,7 @@ constexpr std::size_t kMostPayloads = 2;
 constexpr std::size_t kFarthestDescent = 32;  // functions inside functions inside functions
 
 struct Payload {
-    std::vector<std::uint32_t> edges;  // one reference, or all through one variable
+    std::uint32_t edge = 0;
     std::uint64_t bytes = 0;
 };
 
@@ -76,7 +76,7 @@ class Search {
         // Never suggest dropping the layers of a model.
         if (held_.has_one_way(target) && !graph_.edges[edge].structural &&
             !graph_.is_child_of_module(edge)) {
-            found.push_back({{edge}, bytes});
+            found.push_back({edge, bytes});
         }
     }
 
@@ -135,7 +135,7 @@ class LastReferences {
     }
 
   private:
-    // Lists the nodes that are reachable from the component and lead to owners.
+    // Lists the nodes that are reachable from the component and lead to memory.
     bool follow(std::uint64_t& work_left) {
         std::unordered_set<std::uint32_t> seen(reached_.begin(), reached_.end());
         for (std::size_t i = 0; i < reached_.size(); ++i) {
@@ -150,7 +150,7 @@ class LastReferences {
             work_left -= work;
             for (std::uint32_t e = graph_.first[node]; e < graph_.first[node + 1]; ++e) {
                 const std::uint32_t target = graph_.targets[e];
-                if (held_.leads_to_owner(target)) {
+                if (held_.leads_to_released(target)) {
                     references_to_[target].push_back(e);
                     if (seen.insert(target).second) {
                         reached_.push_back(target);
@@ -193,7 +193,7 @@ class LastReferences {
             return !is_kept_alone();
         }
         return std::ranges::any_of(held_.owned_by(node), [this](const Owned& owned) {
-            return owned.bytes > 0 && (!is_kept_alone() || held_.keeper_of(owned.storage) == own_);
+            return owned.released && (!is_kept_alone() || held_.keeper_of(owned.storage) == own_);
         });
     }
 
@@ -259,18 +259,13 @@ Payloads find_payloads(const CollapsedGraph& graph,
             largest.push_back(std::move(found.front()));
         }
     }
-    const std::uint32_t of_cycle = component.nodes[component.holder[cycle.front()]];
-    for (SharedVariable& variable : held.variables_of(of_cycle)) {
-        largest.push_back({std::move(variable.edges), variable.bytes});
-    }
-    const std::uint64_t total = held.held_with(of_cycle);
+    const std::uint64_t total = held.held_with(component.nodes.front());
     std::erase_if(largest, [total](const Payload& p) { return p.bytes < total - total / 2; });
     std::ranges::stable_sort(largest, std::greater{}, &Payload::bytes);
     largest.resize(std::min(largest.size(), kMostPayloads));
-    for (Payload& payload : largest) {
+    for (const Payload& payload : largest) {
         const double share = static_cast<double>(payload.bytes) / static_cast<double>(total);
-        payloads.single.push_back(
-            to_candidate(graph, std::move(payload.edges), share, payloads.of_class));
+        payloads.single.push_back(to_candidate(graph, {payload.edge}, share, payloads.of_class));
     }
     return payloads;
 }

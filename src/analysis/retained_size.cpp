@@ -2,7 +2,6 @@
 #include "analysis/retained_size.h"
 
 #include <algorithm>
-#include <functional>
 
 namespace cyclewatch::analysis {
 namespace {
@@ -35,11 +34,10 @@ RetainedSize::RetainedSize(const CollapsedGraph& graph,
                            const model::Observation& observation)
     : component_of_(components.of), has_cycle_(components.cyclic), owned_(graph.nodes()) {
     list_owned(graph, observation);
-    find_variables(graph);
     const std::vector<std::uint32_t> nodes = topological_order(components);
     number_tree_nodes(components, nodes);
     tree_ = build_tree(graph, components, observation);
-    mark_nodes_above_owners(graph, nodes, observation);
+    mark_nodes_above_owners(graph, nodes);
     find_cycles_above(graph, components, nodes);
     mark_kept_from_outside(graph, components, nodes, observation);
     add_up(components, observation);
@@ -55,35 +53,8 @@ void RetainedSize::list_owned(const CollapsedGraph& graph, const model::Observat
     }
     owned_.begin_filling();
     for (const model::DeviceOwner& owner : observation.owners) {
-        const model::Storage& storage = observation.storages[index_of(owner.storage)];
-        owned_.fill(node_of(owner), {owner.storage, storage.released ? storage.bytes : 0});
-    }
-}
-
-// Finds only variables with several references that leave a component.
-void RetainedSize::find_variables(const CollapsedGraph& graph) {
-    variable_of_.assign(graph.edges.size(), kNone);
-    std::unordered_map<std::uint32_t, std::uint32_t> variable_of_cell;
-    for (std::uint32_t e = 0; e < graph.edges.size(); ++e) {
-        const std::uint32_t cell = graph.edges[e].cell;
-        const std::uint32_t component = component_of_[graph.targets[e]];
-        if (cell == kNone || component_of_[graph.edges[e].holder] == component) {
-            continue;
-        }
-        const auto [entry, fresh] =
-            variable_of_cell.try_emplace(cell, static_cast<std::uint32_t>(variables_.size()));
-        if (fresh) {
-            variables_.push_back({component, {}, 0});
-        }
-        variables_[entry->second].edges.push_back(e);
-    }
-    std::erase_if(variables_, [](const Variable& v) { return v.edges.size() < 2; });
-    // Stable, to keep the canonical order of the graph.
-    std::ranges::stable_sort(variables_, {}, &Variable::component);
-    for (std::uint32_t v = 0; v < variables_.size(); ++v) {
-        for (const std::uint32_t e : variables_[v].edges) {
-            variable_of_[e] = v;
-        }
+        owned_.fill(node_of(owner),
+                    {owner.storage, observation.storages[index_of(owner.storage)].released});
     }
 }
 
@@ -92,13 +63,8 @@ void RetainedSize::number_tree_nodes(const graph::StrongComponents& components,
     position_of_node_.resize(holders_first.size());
     position_of_component_.assign(components.count(), kNone);
     std::uint32_t next = 1;  // 0 is the root
-    auto variable = variables_.rbegin();
     for (const std::uint32_t node : holders_first) {
         const std::uint32_t component = components.of[node];
-        // A variable is numbered after all its holders and before its target.
-        for (; variable != variables_.rend() && variable->component == component; ++variable) {
-            variable->position = next++;
-        }
         if (position_of_component_[component] == kNone && components.cyclic[component]) {
             position_of_component_[component] = next++;
         }
@@ -115,9 +81,6 @@ graph::DominatorTree RetainedSize::build_tree(const CollapsedGraph& graph,
                                               const model::Observation& observation) {
     graph::Rows rows(first_storage_ + observation.storages.size());
     const auto for_each_reference = [&](auto&& visit) {
-        for (const Variable& variable : variables_) {
-            visit(variable.position, position_of_component_[variable.component]);
-        }
         for (std::uint32_t node = 0; node < graph.nodes(); ++node) {
             const std::uint32_t component = components.of[node];
             if (components.cyclic[component]) {
@@ -126,9 +89,7 @@ graph::DominatorTree RetainedSize::build_tree(const CollapsedGraph& graph,
             for (std::uint32_t e = graph.first[node]; e < graph.first[node + 1]; ++e) {
                 const std::uint32_t target = components.of[graph.targets[e]];
                 if (target != component) {
-                    visit(position_of_node_[node],
-                          variable_of_[e] == kNone ? position_of_component_[target]
-                                                   : variables_[variable_of_[e]].position);
+                    visit(position_of_node_[node], position_of_component_[target]);
                 }
             }
         }
@@ -149,26 +110,12 @@ graph::DominatorTree RetainedSize::build_tree(const CollapsedGraph& graph,
 }
 
 void RetainedSize::mark_nodes_above_owners(const CollapsedGraph& graph,
-                                           std::span<const std::uint32_t> holders_first,
-                                           const model::Observation& observation) {
-    leads_to_owner_.assign(position_of_component_.size(), false);
+                                           std::span<const std::uint32_t> holders_first) {
     leads_to_released_.assign(position_of_component_.size(), false);
-    for (const model::DeviceOwner& owner : observation.owners) {
-        const std::uint32_t component = component_of_[graph.collapsed_of[index_of(owner.node)]];
-        leads_to_owner_[component] = true;
-        if (observation.storages[index_of(owner.storage)].released) {
-            leads_to_released_[component] = true;
-        }
-    }
+    const auto leads = [this](std::uint32_t node) { return leads_to_released(node); };
     for (auto node = holders_first.rbegin(); node != holders_first.rend(); ++node) {
-        const std::uint32_t component = component_of_[*node];
-        for (const std::uint32_t target : graph.view().of(*node)) {
-            if (leads_to_owner_[component_of_[target]]) {
-                leads_to_owner_[component] = true;
-            }
-            if (leads_to_released_[component_of_[target]]) {
-                leads_to_released_[component] = true;
-            }
+        if (owns_released(*node) || std::ranges::any_of(graph.view().of(*node), leads)) {
+            leads_to_released_[component_of_[*node]] = true;
         }
     }
 }
@@ -289,24 +236,6 @@ void RetainedSize::add_up(const graph::StrongComponents& components,
             kept_alone_[tree_.parent[p]] += kept_alone_[p];
         }
     }
-    for (std::uint32_t v = 0; v < variables_.size(); ++v) {
-        const std::uint32_t position = variables_[v].position;
-        if (nearest[position] != kNone && kept_alone_[position] > 0) {
-            variables_kept_[nearest[position]].push_back(v);
-        }
-    }
-}
-
-std::vector<SharedVariable> RetainedSize::variables_of(std::uint32_t node) const {
-    std::vector<SharedVariable> kept;
-    if (const auto found = variables_kept_.find(component_of_[node]);
-        found != variables_kept_.end()) {
-        for (const std::uint32_t v : found->second) {
-            kept.push_back({variables_[v].edges, kept_alone_[variables_[v].position]});
-        }
-    }
-    std::ranges::stable_sort(kept, std::ranges::greater{}, &SharedVariable::bytes);
-    return kept;
 }
 
 std::uint64_t RetainedSize::kept_through(std::uint32_t holder, std::uint32_t target) const {

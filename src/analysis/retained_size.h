@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes retained sizes: how many device bytes each cycle, object or variable keeps alive. Each
+// Computes retained sizes: how many device bytes each cycle or object keeps alive. Each
 // storage is counted once. Method: dominators of the condensed graph, as in heap analysers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "analysis/collapsed_graph.h"
@@ -15,22 +15,15 @@
 
 namespace cyclewatch::analysis {
 
-// A cell that several functions share: clearing it cuts all their references at once.
-struct SharedVariable {
-    std::vector<std::uint32_t> edges;  // collapsed references through the cell, ascending
-    std::uint64_t bytes = 0;           // reachable only through this variable
-};
-
-// A storage that a node owns. `bytes` is 0 if a live object still holds the storage.
+// A storage that a node owns.
 struct Owned {
     model::StorageId storage;
-    std::uint64_t bytes;
+    bool released;  // false: a live object still holds it
 };
 
-// Builds one dominator tree over components, their members, shared variables and storages. A
-// component with a cycle is one node that refers to all its members; references among the members
-// are omitted. The tree therefore provides the retained sizes of both the component and
-// each member. A shared variable is a node, so that it also has a retained size.
+// Builds one dominator tree over components, their members and storages. A component with a cycle
+// is one node that refers to all its members; references among the members are omitted. The tree
+// therefore provides the retained sizes of both the component and each member.
 class RetainedSize {
   public:
     RetainedSize(const CollapsedGraph& graph,
@@ -58,8 +51,6 @@ class RetainedSize {
     [[nodiscard]] std::uint64_t held_with(std::uint32_t node) const {
         return held_[component_of_[node]];
     }
-    // The shared variables through which the component of `node` retains bytes, largest first.
-    [[nodiscard]] std::vector<SharedVariable> variables_of(std::uint32_t node) const;
 
     [[nodiscard]] std::uint32_t component_of(std::uint32_t node) const {
         return component_of_[node];
@@ -72,12 +63,13 @@ class RetainedSize {
     // the part that cannot be reached from another cycle.
     [[nodiscard]] double freed_with(std::uint32_t node) const;
 
-    // True if `node` is an owner, or an owner can be reached from it.
-    [[nodiscard]] bool leads_to_owner(std::uint32_t node) const {
-        return leads_to_owner_[component_of_[node]];
+    // True if `node` owns a storage that the collection frees.
+    [[nodiscard]] bool owns_released(std::uint32_t node) const {
+        return std::ranges::any_of(owned_.of(node), &Owned::released);
     }
 
-    // Like leads_to_owner(), for owners whose storage the collection frees.
+    // True if `node`, or a node that can be reached from it, owns a storage that the collection
+    // frees.
     [[nodiscard]] bool leads_to_released(std::uint32_t node) const {
         return leads_to_released_[component_of_[node]];
     }
@@ -100,22 +92,14 @@ class RetainedSize {
     }
 
   private:
-    struct Variable {
-        std::uint32_t component;  // of its target
-        std::vector<std::uint32_t> edges;
-        std::uint32_t position = 0;
-    };
-
     void list_owned(const CollapsedGraph& graph, const model::Observation& observation);
-    void find_variables(const CollapsedGraph& graph);
     void number_tree_nodes(const graph::StrongComponents& components,
                            std::span<const std::uint32_t> holders_first);
     [[nodiscard]] graph::DominatorTree build_tree(const CollapsedGraph& graph,
                                                   const graph::StrongComponents& components,
                                                   const model::Observation& observation);
     void mark_nodes_above_owners(const CollapsedGraph& graph,
-                                 std::span<const std::uint32_t> holders_first,
-                                 const model::Observation& observation);
+                                 std::span<const std::uint32_t> holders_first);
     void find_cycles_above(const CollapsedGraph& graph,
                            const graph::StrongComponents& components,
                            std::span<const std::uint32_t> holders_first);
@@ -131,8 +115,6 @@ class RetainedSize {
     void add_up(const graph::StrongComponents& components, const model::Observation& observation);
 
     std::vector<std::uint32_t> component_of_;           // per node
-    std::vector<Variable> variables_;                   // by ascending component
-    std::vector<std::uint32_t> variable_of_;            // per collapsed reference, or kNone
     std::vector<std::uint32_t> position_of_node_;       // in the tree
     std::vector<std::uint32_t> position_of_component_;  // that of its node if it has no cycle
     std::uint32_t first_storage_ = 0;                   // position
@@ -144,14 +126,11 @@ class RetainedSize {
     std::vector<std::uint64_t> freed_;        // per component: see freed_with()
     std::vector<std::uint32_t> cycle_above_;  // per component: the only other component with a
                                               // cycle that leads to it, kNone or kSeveral
-    std::vector<bool> leads_to_owner_;        // per component
     std::vector<bool> leads_to_released_;     // per component
     std::vector<bool> one_way_;               // per component
     std::vector<bool> has_cycle_;             // per component
     graph::Rows<Owned> owned_;                // per node
-    // Per component with a cycle: indices of the variables whose bytes it retains.
-    std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> variables_kept_;
-    std::vector<bool> kept_from_outside_;  // per storage
+    std::vector<bool> kept_from_outside_;     // per storage
 };
 
 }  // namespace cyclewatch::analysis

@@ -18,9 +18,8 @@ constexpr std::size_t kMostTies = 4;
 std::vector<char> structural_or_self(const CollapsedGraph& graph, const Component& component) {
     std::vector<char> dead = component.structural;
     for (std::size_t e = 0; e < dead.size(); ++e) {
-        const model::EdgeKind kind = graph.edges[component.edges[e]].label.kind;
-        const bool attribute = kind == model::EdgeKind::attribute || kind == model::EdgeKind::slot;
-        dead[e] |= attribute && component.targets[e] == component.holder[e] ? 1 : 0;
+        const bool refers_to_itself = component.targets[e] == component.holder[e];
+        dead[e] |= refers_to_itself && is_attribute(graph, component.edges[e]) ? 1 : 0;
     }
     return dead;
 }
@@ -167,6 +166,14 @@ std::string text_of(const CollapsedGraph& graph, const Component& component, con
 }
 
 }  // namespace
+
+std::vector<std::uint32_t> collapsed_edges(const Component& component, const Cycle& cycle) {
+    std::vector<std::uint32_t> edges;
+    for (const std::uint32_t e : cycle) {
+        edges.push_back(component.edges[e]);
+    }
+    return edges;
+}
 
 Cycle shortest_cycle(const Component& component, std::uint32_t start, std::span<const char> dead) {
     return CycleSearch(component, start, dead).run();

@@ -14,6 +14,10 @@ namespace cyclewatch::analysis {
 // Positions in Component::edges, in order; empty if there is no cycle.
 using Cycle = std::vector<std::uint32_t>;
 
+// The references of `cycle` in the collapsed graph.
+[[nodiscard]] std::vector<std::uint32_t> collapsed_edges(const Component& component,
+                                                         const Cycle& cycle);
+
 // A shortest cycle through `start` among those with the fewest structural references. References e
 // with dead[e] != 0 are ignored.
 [[nodiscard]] Cycle shortest_cycle(const Component& component,

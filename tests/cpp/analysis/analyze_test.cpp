@@ -241,8 +241,8 @@ INSTANTIATE_TEST_SUITE_P(Cases, Classes, ::testing::ValuesIn(kClasses), [](const
 TEST(Classes, ThatShareAVariableAreOneFinding) {
     const std::string text = kClass +
                              "U:type=app.make.<locals>.Other U/__mro__->n:tuple n[0]->U "
-                             "T.f->f:function U.g->g:function f/closure:t->x:cell g/closure:t->x "
-                             "x/cell_contents->t:owner(64)";
+                             "T.f->f:function=f@/app/a.py:3 U.g->g:function=g@/app/a.py:5 "
+                             "f/closure:t->x:cell g/closure:t->x x/cell_contents->t:owner(64)";
     const model::Finding finding = only(text);
     EXPECT_EQ(finding.cut.size(), 2U);
     EXPECT_NE(finding.cut.at(0).holder, finding.cut.at(1).holder);

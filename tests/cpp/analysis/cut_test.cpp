@@ -46,6 +46,14 @@ TEST(Cut, ReportsNoTieWithAReferenceThatIsNotEnough) {
     EXPECT_FALSE(finding.tie);
 }
 
+TEST(Cut, PrefersTwoHooksToTheModelOnWhichTheyAreRegistered) {
+    const model::Finding finding = only(
+        "P=m.Probe M=m.Model P.model->M M/hook:forward->f:method=m.Probe.forward f/__self__->P "
+        "M/hook:backward->b:method=m.Probe.backward b/__self__->P M.w->t:owner(8)");
+    EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{"__self__"}));
+    EXPECT_EQ(finding.cut.size(), 2U);
+}
+
 TEST(Cut, ListsAllFunctionsThatShareAVariable) {
     const model::Finding finding = only(
         "E.a->f:function E.b->g:function E.c->h:function f/closure:self->x:cell "
@@ -420,17 +428,6 @@ TEST(Cut, DoesNotOfferAPayloadThatIsReachedFurtherDownToo) {
     const model::Finding finding =
         only("A.me->A A.x->d:dict A.y->B B.d->d d['w']->t:owner(8) d['v']->u:owner(8)");
     EXPECT_TRUE(finding.alternatives.empty());
-}
-
-TEST(Cut, OffersASharedVariableAsOnePayload) {
-    const model::Finding finding = only(
-        "A.b->B B.a->A A.f->f:function B.g->g:function f/closure:data->x:cell "
-        "g/closure:data->x x/cell_contents->t:owner(8)");
-    ASSERT_EQ(finding.alternatives.size(), 3U);  // B.a or A.b, and both ends of the variable
-    EXPECT_EQ(finding.alternatives[1].label, "closure:data");
-    EXPECT_EQ(finding.alternatives[2].label, "closure:data");
-    EXPECT_TRUE(finding.alternatives[2].payload);
-    EXPECT_NE(finding.alternatives[2].reason.find("share this one variable"), std::string::npos);
 }
 
 TEST(Cut, ReportsTheCostOfEachAlternative) {
