@@ -85,7 +85,9 @@ lint: ## Check formatting, clang-tidy, ruff, mypy and the viewer; changes no fil
 
 format: ## Format every source file
 	@scripts/bootstrap lint
-	@scripts/format
+	@git ls-files -coz --exclude-standard -- '*.c' '*.cpp' '*.h' | xargs -0 .venv/bin/clang-format -i
+	@.venv/bin/ruff check --quiet --fix .
+	@.venv/bin/ruff format --quiet .
 
 clean: ## Remove build output; keep .venv
 	rm -rf .build build dist *.egg-info cyclewatch/*.so
