@@ -99,7 +99,7 @@ def instructions_in_child(
         arguments: The arguments of child().
 
     Returns:
-        The number of instructions, and the result of child().
+        Return the number of executed instructions, and the result of child().
     """
     with tempfile.TemporaryDirectory() as folder:
         profile = Path(folder) / "callgrind.out"

@@ -165,7 +165,7 @@ def after_warm_up(values: list[float]) -> list[float]:
 
 
 def halves(values: list[float]) -> tuple[float, float]:
-    """Return the medians of the first and second halves after the warm-up."""
+    """Return the median of each half of the values after the warm-up."""
     counted = after_warm_up(values)
     middle = len(counted) // 2
     return median(counted[:middle]), median(counted[middle:])

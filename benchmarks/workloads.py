@@ -55,7 +55,7 @@ def drop_pairs(count: int, make_owner: Callable[[], object]) -> None:
 def drop_rings(rings: int, length: int, make_owner: Callable[[int], object], *, tied: bool) -> None:
     """Leave `rings` unreachable cycles of `length` objects, each with one owner.
 
-    `tied`: a shared list connects all of them into one component.
+    If `tied` is true, a shared list connects all cycles into one component.
     """
     heads: list[Node] = []
     for number in range(rings):

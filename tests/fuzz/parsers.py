@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads any bytes as a baseline or a configuration. Invalid input must be rejected with a message.
 
-On failure the functions raise AssertionError, or the parser's unexpected exception.
+If a parser fails otherwise, the functions raise AssertionError or the parser's exception.
 """
 
 import logging

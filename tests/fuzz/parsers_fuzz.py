@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fuzzes the parsers written in Python with libFuzzer.
 
-Usage: parsers_fuzz.py baseline|cyclewatch.toml|pyproject.toml [options and folders of libFuzzer]
+Usage: parsers_fuzz.py PARSER [libFuzzer options] [corpus directories]
+PARSER is baseline, cyclewatch.toml or pyproject.toml.
 """
 
 import logging

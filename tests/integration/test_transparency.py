@@ -10,7 +10,7 @@ PROGRAM = Path(__file__).parent / "programs" / "transparency_program.py"
 
 
 def outcome_of(interpreter, *flags, **environment):
-    """The output of the program, and the number of owners that the watch saw."""
+    """Return the output of the program, and the number of owners that the watch found."""
     outcome = interpreter.run(PROGRAM, *flags, **environment)
     owners = int(outcome.stderr.splitlines()[-1]) if "--watch" in flags else None
     return json.loads(outcome.stdout), owners

@@ -11,7 +11,7 @@ variable, the file also affects child processes with another environment. It con
 - "scan": a scan before every collection must find the objects that the collection finds. Each
   difference is appended to the file `differences`, and each comparison to `comparisons`.
 
-A number after the word in the file sets the first threshold of gc.
+If a number follows the word in the file, it becomes the first argument of gc.set_threshold().
 """
 
 import sys

@@ -212,7 +212,7 @@ class Cache:
 
 
 class Table:
-    """Refers to its parent and passes a method of the parent on."""
+    """Refers to its parent and passes one of the parent's methods to a Cache."""
 
     key = None
 

@@ -206,7 +206,7 @@ def by_computed_name():
 
 class Handed:
     def finish_later(self):
-        """The function handed() binds this method; no method of the class does."""
+        """The function handed() binds this method; the methods of the class do not bind it."""
 
 
 def handed():

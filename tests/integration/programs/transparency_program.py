@@ -135,7 +135,7 @@ def make_garbage(number, payload):
 
 
 def make_suspended(payload):
-    """A suspended generator in a cycle, which its finalizer closes."""
+    """Leave a suspended generator in a cycle; its `finally` block runs when it is finalized."""
 
     def generate():
         held = payload()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Garbage of a known shape is counted without analyzing it: the totals must not differ."""
+"""Garbage whose shape was analyzed before is only counted; the totals must be the same."""
 
 import gc
 import random
@@ -33,7 +33,7 @@ class Slotted:
 
 
 class Storing:
-    """Methods store all references, so the storing lines are known without tracemalloc."""
+    """Methods store all references, so their locations are known even without tracemalloc."""
 
     __slots__ = ()
 
