@@ -39,15 +39,15 @@
 // Every collection is a full one, regardless of the generation passed to gc.callbacks.
 #define CYCLEWATCH_COLLECTIONS_ARE_FULL CYCLEWATCH_HAS_NO_GIL
 
-// Builds that the watch supports are those with a GIL, and free-threaded versions that were
-// reviewed and measured. On other builds, importing the extension fails.
+// A watch supports builds with a GIL, and free-threaded builds of the versions that were reviewed
+// and tested. On other builds, importing the extension fails.
 #define CYCLEWATCH_CAN_WATCH (!CYCLEWATCH_HAS_NO_GIL || CYCLEWATCH_LAYOUTS_KNOWN)
 
 // The minor version at build time. Compare it with `Py_Version >> 16` at run time.
 #define CYCLEWATCH_BUILT_FOR_MINOR (PY_VERSION_HEX >> 16)
 
-// The collector of the running interpreter was reviewed and measured. Checked at run time, because
-// the first releases of 3.14 have a different collector, which was not reviewed.
+// The collector of the running interpreter is one that was reviewed and tested. Checked at run
+// time, because the first releases of 3.14 have a different collector, which was not reviewed.
 // https://github.com/python/cpython/issues/142516
 #define CYCLEWATCH_COLLECTOR_KNOWN                                                   \
     (CYCLEWATCH_LAYOUTS_KNOWN && (Py_Version >> 16) == CYCLEWATCH_BUILT_FOR_MINOR && \
@@ -62,8 +62,8 @@
 #define CYCLEWATCH_HAS_TAGGED_DICT_OR_VALUES \
     (PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000)
 
-// The values follow the object, and a materialised dict may keep using them. Whether the object or
-// the dict owns the references differs between builds of one release.
+// The values follow the object, and a materialised dict may keep using them. Builds of the same
+// release differ in whether the object or the dict owns the references.
 // https://github.com/python/cpython/issues/115776, https://github.com/python/cpython/issues/130327
 #define CYCLEWATCH_HAS_INLINE_VALUES (PY_VERSION_HEX >= 0x030D0000)
 
@@ -173,5 +173,5 @@
 #define CYCLEWATCH_THREAD_HAS_EXCEPTION_TRIPLE (PY_VERSION_HEX < 0x030C0000)
 
 // A frame has the flag `is_entry`, which is set if C code called the function. In later versions,
-// the previous frame is then one that the interpreter created for itself.
+// the interpreter inserts a frame without a Python function before such a frame.
 #define CYCLEWATCH_FRAME_KNOWS_ENTRY (PY_VERSION_HEX < 0x030C0000)

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-// The internal layouts that failed the self-test in this process. python::check_layouts() writes
+// The internal layouts that failed the layout check in this process. python::check_layouts() writes
 // this variable once. object_layout.c, plain_instance.c, frame_access.c and instructions.c check it
 // before each access.
 enum cyclewatch_layout {

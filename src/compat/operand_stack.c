@@ -66,7 +66,8 @@ static void push_constant(struct cyclewatch_operand_stack* stack, PyObject* cons
     push(stack, value);
 }
 
-// Ignores assignments of constants, because most of them only initialise a variable to None.
+// Ignores assignments of constants, because most of these assignments only initialise a variable to
+// None.
 static void assign(struct cyclewatch_operand_stack* stack, int variable) {
     const struct cyclewatch_operand value = cyclewatch_operand_at(stack, 0);
     pop(stack, 1);

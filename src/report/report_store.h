@@ -37,9 +37,10 @@ class ReportStore {
         : program_(std::move(program)), devices_(std::move(devices)) {}
 
     // Merges the findings of one collection and stores its record if it has memory owners. A
-    // finding with the same cause as a stored one is merged into it and takes its signature.
-    // `repeated`: the findings differ only in numbers from those of an earlier call, possibly of
-    // another store. They are not indexed again, and Added::seen is empty.
+    // finding with the same cause as a stored finding is merged into the stored one and takes its
+    // signature. `repeated`: true if the findings differ only in numbers from those passed in an
+    // earlier call, possibly to another store. Repeated findings are not indexed again, and
+    // Added::seen is empty.
     Added add(const model::CollectionRecord& record,
               std::vector<model::Finding> findings,
               bool repeated = false);

@@ -34,9 +34,10 @@ class HeapGraph {
     // `objects`: all tracked objects, including frozen ones. The list must outlive the graph, which
     // may add objects to it. `target`: included even if the collector does not track it; may be
     // null. `ignored`: an object whose references are left out; may be null. `untracked`: targets
-    // for which the graph includes holders that the collector does not track, if a field of the
-    // holder refers to the target. An example is a NumPy array and its `base`. `library`:
-    // additional references that only a library knows. Throws std::bad_alloc if out of memory.
+    // whose untracked holders are included if a field of the holder refers to the target. An
+    // example is a NumPy array that refers to its `base`. `library`: additional references, which
+    // only the owner's library can list (library_references.h). Throws std::bad_alloc if out of
+    // memory.
     HeapGraph(collector::TrackedObjects& objects,
               PyObject* target,
               PyObject* ignored,

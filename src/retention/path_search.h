@@ -20,7 +20,7 @@ struct RawPath {
     std::uint32_t root = kAnonymous;   // index in Roots::all()
     std::vector<std::uint32_t> nodes;  // from the object that the root refers to, to the target
     // For each node: true if removing the reference to it makes the target unreachable. The
-    // reference to the first node is that of the root.
+    // reference to the first node is the reference that the root holds.
     std::vector<bool> frees;
 };
 

@@ -222,7 +222,7 @@ class Folding {
 };
 
 // How likely it is that the program forgot to remove the reference, in ascending order; `never` if
-// it cannot remove it.
+// a program cannot remove the reference.
 enum class CutRank : std::uint8_t { never, part, attribute, variable, named_entry, entry };
 
 CutRank rank_of(const Step& step, bool is_first) {

@@ -225,7 +225,7 @@ void Roots::add_threads(CallerVariables caller) {
     cyclewatch_visit_threads(&ThreadVisit::call, &visit);
 }
 
-// The value is part of the graph, because an object of pytest refers to it.
+// The value of a fixture is a node of the graph, because a pytest object refers to the value.
 void Roots::add_fixtures(std::span<const Fixture> fixtures) {
     for (const Fixture& fixture : fixtures) {
         Root root;

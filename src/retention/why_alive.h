@@ -38,9 +38,9 @@ struct WhyAlive {
                                  CallerVariables caller,
                                  device::OwnerRegistry& registry);
 
-// Paths to many objects, from one walk over the heap. Throws std::bad_alloc. REQUIRES: the
-// requirements of why_alive(), and a call from the `work` of with_heap(). Results are valid until
-// Python code runs.
+// Paths to many objects, from one walk over the heap. Throws std::bad_alloc. REQUIRES: as for
+// why_alive(); called from the `work` function of with_heap(). Results are valid until Python code
+// runs.
 class HolderSearch {
   public:
     // `owned`: objects to which the caller owns one reference each; only these can be passed to

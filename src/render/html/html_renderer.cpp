@@ -23,8 +23,8 @@ constexpr std::size_t kMostPageBytes = 4'700'000;
 constexpr std::size_t kRoomForCards = 600'000;  // minimum, however large the JSON is
 constexpr double kShareWithPictures = 0.8;
 
-// Cards after these are CardWeight::light, because rendering a thousand whole cards would block the
-// browser.
+// Cards beyond this number are CardWeight::light, because rendering a thousand whole cards would
+// block the browser.
 constexpr std::size_t kMostWholeCards = 20;
 
 // A wider drawing would be too small in a column beside the advice.

@@ -41,7 +41,7 @@ struct Layout {
     bool cycle = true;   // show the cycle in full, not only in the title
 };
 
-// If there are more lines than kMaxCardLines, text() omits the others.
+// The text() of a card contains at most kMaxCardLines lines; further lines are omitted.
 class Card {
   public:
     Card(std::size_t width, const Layout& layout);
@@ -50,8 +50,8 @@ class Card {
     void add(std::string_view word, std::string_view text);
     // Adds `text`, wrapped to at most `max_lines` lines; nothing if it is empty.
     void add_wrapped(std::string_view word, std::string_view text, std::size_t max_lines);
-    // Adds `left`, and `right` aligned to the right edge; `right` gets separate lines if both do
-    // not fit on one. It ends with a location, which is only truncated on a tight card.
+    // Adds `left`, and `right` aligned to the right edge; `right` gets separate lines if the two do
+    // not fit on one line. `right` ends with a location, which is only truncated on a tight card.
     void add_columns(std::string_view word, std::string_view left, std::string_view right);
     // Like add_columns(), but a compact card uses one line and truncates both.
     void add_truncated_columns(std::string_view word,

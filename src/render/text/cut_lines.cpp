@@ -18,8 +18,8 @@ constexpr std::size_t kFewestPlaces = 3;  // if there are several places to chan
 constexpr std::size_t kShortCycle = 2;    // references; the title shows such a cycle in full
 constexpr std::size_t kReasonLines = 3;   // one less on a compact card
 
-// Returns `text` with the number of references, and with the class of their targets if other places
-// have other target classes.
+// Returns `text` with the number of references at this place, and with the class of their targets
+// if the targets at other places have other classes.
 std::string with_number(const std::string& text,
                         const std::vector<Place>& places,
                         const Place& place) {
