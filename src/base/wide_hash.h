@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hash of 128 bits, for deciding that two sequences of numbers are equal without storing them. If
-// the numbers are only meaningful within one process, so is the hash.
+// A hash of 128 bits, for comparing sequences of numbers without storing the sequences. If the
+// numbers are only meaningful within one process, so is the hash.
 #pragma once
 
 #include <compare>

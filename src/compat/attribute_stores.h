@@ -27,8 +27,8 @@ enum cyclewatch_store_kind {
     CYCLEWATCH_STORE_INTO,      // object.name.append(value), object.name[key] = value
 };
 
-// One `object.name = value`. In `object.name[key] = value`, `key` counts as the value if it is the
-// first parameter of the function.
+// One `object.name = value`. In `object.name[key] = value`, `key` is treated as the value if it is
+// the first parameter of the function.
 struct cyclewatch_store {
     enum cyclewatch_store_kind kind;
     int variable;                     // the variable that holds the object; -1: unknown

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flags for the differences between interpreters, named by their meaning. PY_VERSION_HEX must not
-// be used outside src/compat. For C and C++; include Python.h first.
+// Flags for the differences between interpreter versions. The name of a flag describes the
+// difference. PY_VERSION_HEX must not be used outside src/compat. For C and C++; include Python.h
+// first.
 #pragma once
 
 // The object, dict and frame layouts of these versions are known from their headers, and are tested
@@ -14,7 +15,7 @@
 #define CYCLEWATCH_LAYOUTS_KNOWN 0
 #endif
 
-// The collector keeps one count of all tracked objects (`heap_size`).
+// The collector has a single count of all tracked objects (`heap_size`).
 #define CYCLEWATCH_COLLECTOR_COUNTS_TRACKED (PY_VERSION_HEX >= 0x030E0000)
 
 // The collector clears all weak references to unreachable objects before it clears the objects. A
@@ -62,8 +63,8 @@
 #define CYCLEWATCH_HAS_TAGGED_DICT_OR_VALUES \
     (PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000)
 
-// The values follow the object, and a materialised dict may keep using them. Builds of the same
-// release differ in whether the object or the dict owns the references.
+// The attribute values are stored after the object, and remain there when a dict is created for it.
+// Builds of the same release differ in whether the object or the dict owns the references.
 // https://github.com/python/cpython/issues/115776, https://github.com/python/cpython/issues/130327
 #define CYCLEWATCH_HAS_INLINE_VALUES (PY_VERSION_HEX >= 0x030D0000)
 

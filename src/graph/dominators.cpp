@@ -32,7 +32,7 @@ std::uint32_t common_ancestor(const DominatorTree& tree, std::uint32_t a, std::u
     } else {
         a = ancestor_at(tree, a, tree.depth[b]);
     }
-    // Jumps from equal depths have equal lengths.
+    // Nodes of equal depth have jump pointers of equal length.
     while (a != b) {
         const bool far = tree.jump[a] != tree.jump[b];
         a = far ? tree.jump[a] : tree.parent[a];

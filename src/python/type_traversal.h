@@ -252,9 +252,9 @@ class TypeTraversal {
     bool has_gc_header_ = false;
 };
 
-// Caches the TypeTraversal of each type, because consecutive objects have few types. Two types may
-// have the same hash, so the previous content of an entry moves to the neighbouring entry when a
-// new type is stored. Valid as long as no type is freed.
+// Caches the TypeTraversal of each type, because consecutive objects have few different types. Two
+// types may have the same hash, so the previous content of an entry moves to the neighbouring entry
+// when a new type is stored. Valid as long as no type is freed.
 class TypeTraversals {
   public:
     const TypeTraversal& of(PyTypeObject* type) noexcept {

@@ -61,7 +61,7 @@ std::vector<model::GrowingOwner> GrowthTracker::add(double at,
     return fresh;
 }
 
-// Adds the bytes of each group in a new census, 0 for a group that is not part of it.
+// Adds the bytes of each group in a new census, or 0 for a group that the census does not contain.
 void GrowthTracker::store(std::span<const model::LiveOwner> owners) {
     for (auto& entry : groups_) {
         entry.second.bytes.push_back(0);

@@ -41,7 +41,8 @@ void place(model::Finding& stored, const PlacedOwners& placed);
 class MistakeIndex {
   public:
     // The position of a finding that has one of `finding`'s signatures, or the same status and one
-    // of its model::mistake_keys(). Ignored findings therefore do not absorb new ones.
+    // of its model::mistake_keys(). A new finding is therefore never merged into an ignored
+    // finding.
     [[nodiscard]] std::optional<std::size_t> find(const model::Finding& finding) const;
 
     // Adds the signatures and keys of `finding`, which is stored at `position`. Existing entries do

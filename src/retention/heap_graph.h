@@ -60,9 +60,9 @@ class HeapGraph {
         return std::span(holders_).subspan(first_[node], first_[node + 1] - first_[node]);
     }
     // The reference count of the object minus the references to it from objects of the graph; zero
-    // or negative if the graph explains all references. A library reference does not count, because
-    // it owns the C++ object instead of the Python object. If all library references to an object
-    // are known, together they count as one.
+    // or negative if the graph explains all references. A library reference is not subtracted,
+    // because it owns the C++ object instead of the Python object. If all library references to an
+    // object are known, one reference is subtracted for all of them.
     [[nodiscard]] Py_ssize_t unexplained(std::uint32_t node) const noexcept {
         const auto found = library_counts_.find(node);
         const Py_ssize_t library = found == library_counts_.end() ? 0 : found->second;

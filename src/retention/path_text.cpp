@@ -29,7 +29,8 @@ using model::EdgeKind;
 using model::PartRole;
 using model::RootKind;
 
-// Receives the labels of an object's references, and stores that of one reference or of all.
+// Receives the labels of an object's references, and stores the label of one reference, or all
+// labels.
 class LabelOf final : public capture::ReferenceSink {
   public:
     LabelOf(PyObject* target, Keys keys, ContainerLabels* all = nullptr)

@@ -72,8 +72,8 @@ class Labels {
 };
 
 // Describes a path as text. Attribute dicts, closure tuples, cells and the dicts of an nn.Module
-// are not shown as objects; their references are shown as those of the object that they are part
-// of.
+// are not shown as objects; their references are shown as references of the object to which they
+// belong.
 [[nodiscard]] model::RetentionPath describe(const HeapGraph& graph,
                                             const Roots& roots,
                                             const RawPath& path,

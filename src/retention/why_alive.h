@@ -44,7 +44,7 @@ struct WhyAlive {
 class HolderSearch {
   public:
     // `owned`: objects to which the caller owns one reference each; only these can be passed to
-    // paths() and collections(). `ignored`: objects through which paths do not count. `fixtures`:
+    // paths() and collections(). `ignored`: objects through which no path may lead. `fixtures`:
     // additional roots. `untracked`: see HeapGraph.
     HolderSearch(collector::TrackedObjects& objects,
                  std::span<PyObject* const> owned,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program sees the same collector with and without a watch, on each interpreter."""
+"""The collector behaves the same with and without a watch, on each interpreter."""
 
 import json
 from pathlib import Path

@@ -2,7 +2,8 @@
 """Imported by a .pth file in every process of a test run.
 
 The file `watch` in the virtual environment selects the kind of watch. Unlike an environment
-variable, the file also affects child processes with another environment. It contains a word:
+variable, the file also affects child processes that have a different environment. It contains a
+word:
 
 - "off": no watch;
 - "idle": no watch, but a no-op callback in gc.callbacks;

@@ -187,7 +187,7 @@ std::string advice_of(const Finding& finding) {
                      "</p>\n";
 }
 
-// The places that are not shown by choice(), one line each.
+// The places that choice() does not show, one line each.
 std::string place_list(std::span<const Place> places) {
     std::string out;
     for (const Place& place : places) {

@@ -258,7 +258,8 @@ class RingBuilder {
         return near + width;
     }
 
-    // Draws the arrows for which space was reserved first; the other arrows avoid them.
+    // First draws the arrows for which space was reserved, then routes the other arrows around
+    // them.
     void draw_arrows() {
         for (const bool avoiding : {false, true}) {
             for (const auto& [pair, arrows] : groups_) {

@@ -151,7 +151,8 @@ std::vector<Layout> layouts_of(const model::Finding& finding) {
          {SourceDetail::context, SourceDetail::line, SourceDetail::first}) {
         layouts.push_back({true, detail, all});
     }
-    // If only one place is left out, its line shows that place instead of a count.
+    // No layout omits exactly one place, because the line with the count could show that place
+    // instead.
     const auto add_fewer = [&](bool roomy, SourceDetail detail, std::size_t fewest) {
         for (std::size_t places = all + 1; places-- > fewest;) {
             if (places + 1 != count + finding.omitted_cuts) {
