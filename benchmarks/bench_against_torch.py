@@ -64,7 +64,7 @@ def graph_and_html(garbage: list[object]) -> None:
 
 
 def run_profile_function() -> None:
-    """Trigger call and return events, because torch's detector runs in the profile function."""
+    """Trigger two profile events, because torch's detector runs in the profile function."""
 
 
 def collection(generation: int, make_owner: MakeOwner) -> float:

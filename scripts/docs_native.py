@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Griffe extension: adds the docstrings of the extension module, because its stub has none."""
+"""A Griffe extension that adds the extension module's docstrings, which its stub does not contain."""
 
 import importlib
 import re

@@ -160,7 +160,7 @@ def simulated_cuda():
 
 @pytest.fixture(scope="session")
 def no_network():
-    """Path of a library to preload that exits if a process is started or a socket is opened."""
+    """Path of a library to preload that ends a program if it starts a process or opens a socket."""
     with open(sys.executable, "rb") as executable:
         if executable.read(2) == b"#!":
             pytest.skip("this interpreter is a script, which starts a process")

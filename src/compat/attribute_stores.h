@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds where code stores or reads an attribute, without running it.
+// Finds the instructions that store or read an attribute, without running the code.
 //
 // Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. Results are borrowed from
 // the code object. Code is searched up to the first unreadable instruction (instructions.h).

@@ -95,7 +95,7 @@
 // A generator has `gi_code`, in addition to its frame's code.
 #define CYCLEWATCH_GENERATOR_HAS_CODE (PY_VERSION_HEX < 0x030C0000)
 
-// A frame's function is `f_func`; later versions have `f_funcobj`.
+// A frame stores its function in `f_func`; later versions store it in `f_funcobj`.
 #define CYCLEWATCH_FRAME_FUNCTION_IS_TYPED (PY_VERSION_HEX < 0x030C0000)
 
 // Opcodes have instrumented variants for sys.monitoring (PEP 669).
@@ -167,10 +167,10 @@
 // A type's version is valid only if a flag is set. In later versions, an invalid version is 0.
 #define CYCLEWATCH_TYPE_VERSION_HAS_FLAG (PY_VERSION_HEX < 0x030D0000)
 
-// The innermost frame of a thread is `cframe->current_frame`; later versions have `current_frame`.
+// A thread's innermost frame is in `cframe->current_frame`; in later versions, in `current_frame`.
 #define CYCLEWATCH_THREAD_HAS_CFRAME (PY_VERSION_HEX < 0x030D0000)
 
-// The exception that is being raised is `curexc_value`; later versions have `current_exception`.
+// The exception being raised is in `curexc_value`; in later versions, in `current_exception`.
 #define CYCLEWATCH_THREAD_HAS_EXCEPTION_TRIPLE (PY_VERSION_HEX < 0x030C0000)
 
 // A frame has the flag `is_entry`, which is set if C code called the function. In later versions,

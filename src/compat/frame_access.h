@@ -36,7 +36,7 @@ typedef int (*cyclewatch_frame_visitor)(const struct cyclewatch_frame_reference*
 int cyclewatch_visit_frame(PyObject* frame, cyclewatch_frame_visitor visit, void* arg);
 
 // Visits the references of a generator, coroutine or asynchronous generator and of its frame. The
-// object that it delegates to (yield from, await) is the member `yield_from`.
+// object to which a generator delegates (yield from, await) is visited as the member `yield_from`.
 int cyclewatch_visit_generator(PyObject* generator, cyclewatch_frame_visitor visit, void* arg);
 
 // Returns a function that visits each reference owned by an object of `type` once. This is

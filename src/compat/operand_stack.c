@@ -101,7 +101,7 @@ static int is_call(int opcode) {
 }
 
 // The result of a call such as `f(a, b)`. The two words below the arguments are the function and
-// NULL, or a method and its object. For CALL_KW, the names of the keywords are on top.
+// NULL, or a method and its object. For CALL_KW, the names of the keywords are on top of the stack.
 static struct cyclewatch_operand call_result(const struct cyclewatch_operand_stack* stack,
                                              PyCodeObject* code,
                                              const struct cyclewatch_instruction* at) {
@@ -323,7 +323,7 @@ static void follow(struct cyclewatch_operand_stack* stack,
     }
 }
 
-// If several branches meet here, as after `a if b else c`, the topmost value is unknown.
+// If several branches meet here, for example after `a if b else c`, the topmost value is unknown.
 static void arrive(struct cyclewatch_operand_stack* stack, Py_ssize_t index) {
     int ways = stack->is_reached;
     for (int i = 0; i < CYCLEWATCH_BRANCHES; ++i) {

@@ -22,9 +22,10 @@ namespace cyclewatch::report {
 // found.
 void stamp(model::Finding& finding, const model::CollectionRecord& record);
 
-// Merges `later` into `stored`, a finding with the same cause. `stored` keeps its signature and the
-// description of the larger occurrence. Equal owners are counted together; an unknown allocation
-// site matches any site. Contradictory verdicts become `unclear`; notes are concatenated.
+// Merges `later` into `stored`, a finding with the same cause. The signature of `stored` does not
+// change; its description becomes that of the larger occurrence. Equal owners are counted together;
+// an unknown allocation site matches any site. Contradictory verdicts become `unclear`; notes are
+// concatenated.
 void merge(model::Finding& stored, model::Finding later);
 
 // Allocation sites of equal owners, looked up after their finding was stored.

@@ -61,7 +61,8 @@ class ReportStore {
     void set_census(std::vector<model::GrowingOwner> growing,
                     std::vector<model::LiveOwner> largest);
 
-    // Returns a consistent copy with the given `stats`, in which the number of findings is set.
+    // Returns a consistent copy of the report. Its stats are `stats` with the number of findings
+    // added.
     [[nodiscard]] model::Report snapshot(const model::Stats& stats) const;
 
   private:

@@ -31,8 +31,8 @@ struct WhyAlive {
 // object, except for variables of this package's Python code. About as expensive as gc.collect(),
 // regardless of the number of paths. An object that the running collection is about to free has no
 // paths. Throws the exceptions of with_heap(). REQUIRES: GIL held, collector::find_generations(),
-// python::check_layouts(). RUNS PYTHON: no user code; a library may create the objects of gradients
-// and views.
+// python::check_layouts(). RUNS PYTHON: no user code; a library may create the Python objects of
+// gradients and views.
 [[nodiscard]] WhyAlive why_alive(PyObject* box,
                                  std::size_t paths,
                                  CallerVariables caller,
@@ -56,8 +56,8 @@ class HolderSearch {
     // Empty if the object is not tracked or not owned, or if there is no path.
     [[nodiscard]] std::vector<model::RetentionPath> paths(PyObject* object, std::size_t count);
 
-    // The lists, sets and large dicts that refer to the object, sorted; empty if other objects
-    // refer to it. Objects with equal results have the same holders.
+    // The lists, sets and large dicts that refer to the object, sorted; empty if any other object
+    // refers to it. Objects with equal results have the same holders.
     [[nodiscard]] std::vector<std::uint32_t> collections(PyObject* object);
     // The first of `objects` that `collection`, a result of collections(), contains; null if there
     // is none.

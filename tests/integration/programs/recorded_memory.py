@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Creates cycles that own memory from a simulation of torch's CUDA allocator and memory history.
+"""Creates cycles that own memory of a simulated CUDA allocator, which records a memory history.
 
 The simulation implements `_cuda_memoryStats` and `_cuda_isHistoryEnabled` of `torch._C`, and
 `_snapshot` of `torch.cuda.memory`. Usage: recorded_memory.py SCENARIO; prints the findings as JSON.
