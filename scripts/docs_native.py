@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Griffe extension that adds the extension module's docstrings, which its stub does not contain."""
+"""A Griffe extension that adds the extension module's docstrings, which its stub lacks."""
 
 import importlib
 import re

@@ -84,7 +84,7 @@
 // structs moved to pycore_interpframe.h. https://github.com/python/cpython/issues/117139
 #define CYCLEWATCH_FRAME_WORDS_ARE_TAGGED (PY_VERSION_HEX >= 0x030E0000)
 
-// CYCLEWATCH_FRAME_WORDS_ARE_TAGGED, but checked at run time, so that it is also correct for
+// Like CYCLEWATCH_FRAME_WORDS_ARE_TAGGED, but checked at run time, and therefore also correct for
 // interpreters newer than the build.
 #define CYCLEWATCH_GENERATORS_MAY_BORROW (Py_Version >= 0x030E0000)
 

@@ -44,7 +44,7 @@ std::uint32_t common_ancestor(const DominatorTree& tree, std::uint32_t a, std::u
 namespace {
 
 // Builds the tree by adding the nodes in ascending order. Back edges use the tree of the previous
-// pass, `before`; they are ignored if it is nullptr.
+// pass, `before`; they are ignored if `before` is nullptr.
 DominatorTree one_pass(const AdjacencyView& predecessors, const DominatorTree* before) {
     const std::uint32_t nodes = predecessors.nodes();
     DominatorTree tree;

@@ -180,8 +180,8 @@ struct Finding {
     std::uint64_t retained_bytes = 0;  // kept alive by these cycles only, each storage once
     std::uint64_t shared_bytes = 0;    // also kept alive by something else, each storage once
     std::uint64_t shared_with = 0;     // number of findings that share them
-    // retained_bytes plus the shared bytes attributed to this finding. Each storage counts once in
-    // the sum over all findings.
+    // retained_bytes plus the shared bytes attributed to this finding. Each storage is counted once
+    // in the sum over all findings.
     std::uint64_t attributed_bytes = 0;
     std::uint64_t occurrences = 0;    // cycles with this signature
     std::uint64_t largest_bytes = 0;  // retained_bytes of the largest occurrence

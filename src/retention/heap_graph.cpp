@@ -104,7 +104,7 @@ void add_untracked_immortals(collector::TrackedObjects& objects) {
     ImmortalObjects immortals{objects};
     python::TypeTraversals traversals;
     immortals.consider(PyImport_GetModuleDict());
-    // Index instead of iterating, because consider() appends to the list.
+    // Uses an index instead of an iterator, because consider() appends to the list.
     for (std::size_t i = 0; i < objects.objects().size(); ++i) {
         PyObject* const object = objects.objects()[i];
         immortals.consider(reinterpret_cast<PyObject*>(Py_TYPE(object)));

@@ -203,8 +203,8 @@ class PathFinder::Search {
         return !is_cache && !values_.contains(graph_.object(holder), graph_.object(target_));
     }
 
-    // Users rarely look for a dict key, or for an autograd graph that refers to a parameter. Such
-    // references are therefore used only if there is no other path.
+    // Users are rarely interested in a reference to a dict key, or from an autograd graph to a
+    // parameter. Such references are therefore used only if there is no other path.
     [[nodiscard]] bool is_late(std::uint32_t holder, std::uint32_t node) {
         return (node == target_ && is_key_of(holder)) ||
                graph_.library_reference(holder, node) != nullptr;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads any bytes as a baseline or a configuration. Invalid input must be rejected with a message.
+"""Reads arbitrary bytes as a baseline or configuration, which must be rejected if it is invalid.
 
 If a parser fails otherwise, the functions raise AssertionError or the parser's exception.
 """

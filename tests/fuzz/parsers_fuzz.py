@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fuzzes the parsers written in Python with libFuzzer.
 
-Usage: parsers_fuzz.py PARSER [libFuzzer options] [corpus directories]
-PARSER is baseline, cyclewatch.toml or pyproject.toml.
+Arguments: the parser (baseline, cyclewatch.toml or pyproject.toml), libFuzzer options, and corpus
+directories.
 """
 
 import logging

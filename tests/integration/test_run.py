@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`cyclewatch run` and CYCLEWATCH=1: the program's behaviour is unchanged, and a report is written."""
+"""`cyclewatch run` and CYCLEWATCH=1: programs behave as usual, and a report is written."""
 
 import os
 import re

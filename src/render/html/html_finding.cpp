@@ -380,8 +380,8 @@ std::string when_section(const Finding& finding) {
            element("p", "quiet", sentence + ".") + "</section>\n";
 }
 
-// The verdict and note; hidden if both are empty. In the browser, the script replaces them with a
-// form.
+// The verdict and note; hidden if both are empty. In the browser, the script replaces the verdict
+// and note with a form.
 std::string opinion(const Finding& finding) {
     const bool none = finding.verdict == model::Verdict::none && finding.note.empty();
     const std::string verdict(none ? "none" : word_of(finding.verdict));

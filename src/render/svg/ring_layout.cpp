@@ -179,8 +179,8 @@ class RingBuilder {
         others_.assign(queue.begin() + std::ssize(members_), queue.end());
     }
 
-    // Children are on the side of their parent. Children of centred members are placed on the
-    // emptier side.
+    // Children are placed on the same side as their parent. Children of centred members are placed
+    // on the emptier side.
     void choose_sides(std::vector<int>& side) const {
         double left = 0;
         double right = 0;

@@ -97,7 +97,7 @@ def calls():
 
 
 def stand_in_for_torch(allocator):
-    """Add simulated torch modules in the state that they have after a device was used."""
+    """Add simulated torch modules, in the state after a device has been used."""
     modules = {
         name: types.ModuleType(name)
         for name in ("torch", "torch._C", "torch.cuda", "torch.cuda.memory")

@@ -76,7 +76,7 @@ def link(parent, child, name, way):
 
 
 def leak(choose):
-    """Drop a random cycle of one to three objects with one or two tensors."""
+    """Create and drop a random cycle of one to three objects with one or two tensors."""
     members = [choose.choice(CLASSES)() for _ in range(choose.randint(1, 3))]
     ways = ("direct", "direct", "list", "dict", "closure", "bound")
     for parent, child in zip(members, members[1:] + members[:1], strict=True):
