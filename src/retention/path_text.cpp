@@ -260,7 +260,7 @@ bool is_user_code(const model::Reference& reference, bool is_user_root) {
 }
 
 // The step to cut. Steps that free the object are preferred. Among these, the last container entry
-// is chosen, because a forgotten entry is more likely than an unwanted variable.
+// is chosen, because a program more often forgets to remove an entry than to delete a variable.
 struct CutChoice {
     std::size_t step = 0;
     bool frees = false;

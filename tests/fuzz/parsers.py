@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads arbitrary bytes as a baseline or configuration, which must be rejected if it is invalid.
+"""Reads arbitrary bytes as a baseline or a configuration.
 
-If a parser fails otherwise, the functions raise AssertionError or the parser's exception.
+Invalid input must be rejected with a message. If a parser fails in another way, the functions raise
+AssertionError or the parser's exception.
 """
 
 import logging
