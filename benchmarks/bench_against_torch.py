@@ -2,9 +2,9 @@
 """Compares cyclewatch with torch.utils.viz._cycles, on the same garbage in the same process.
 
 Both write an HTML page that shows what kept tensors alive. torch's tool creates the graph and the
-page after each collection, as torch's `warn_tensor_cycles` does. Unlike there, CPU tensors are
-included, and CUDA allocations are not looked up. cyclewatch runs its function of the same name,
-which writes the page in the background.
+page after each collection, as torch's `warn_tensor_cycles` does. Unlike `warn_tensor_cycles`, this
+benchmark includes CPU tensors and does not look up CUDA allocations. cyclewatch's own
+`warn_tensor_cycles` runs; it writes the page in the background.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ def graph_and_html(garbage: list[object]) -> None:
 
 
 def run_profile_function() -> None:
-    """A call and a return: torch's detector runs in the profile function, one event later."""
+    """Trigger two profile events, because torch's detector runs in the profile function."""
 
 
 def collection(generation: int, make_owner: MakeOwner) -> float:
-    """Return the seconds of one collection of `CYCLES` cycles and of the work right after it."""
+    """Return the duration of one collection of `CYCLES` cycles plus the work right after it."""
     gc.disable()
     drop_pairs(CYCLES, make_owner)
 

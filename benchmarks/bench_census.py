@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures why_alive(), live_owners() and census() on a large heap.
 
-The heap is a chain of instances, each with a list. A thousand of them also have a memory owner.
+The heap is a chain of instances, each with a list. A thousand of these instances also refer to a
+memory owner.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def drop_dense_component(size: int) -> None:
 
 
 def child(objects: int, dense: bool) -> dict[str, float | list[float]]:
-    """Seconds that the watch spent in one collection with `objects` unreachable objects."""
+    """Return the seconds the watch took in one collection with `objects` unreachable objects."""
     gc.disable()
     logging.getLogger("cyclewatch").setLevel(logging.CRITICAL)
     cyclewatch.register_owner(Block, read_block)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the cost of `from cyclewatch import warn_tensor_cycles` at interpreter startup.
 
-CPU time, with cached bytecode, as for an installed package.
+The figure is CPU time, with cached bytecode, as for an installed package.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from measure import Figure, main
 
 
 def _start(statement: str, folder: str) -> float:
-    """Return the CPU seconds of an interpreter that keeps its bytecode in `folder`."""
+    """Return the CPU seconds of an interpreter that caches bytecode in `folder`."""
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": folder}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

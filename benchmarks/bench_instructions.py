@@ -44,7 +44,7 @@ def containers(iterations: int) -> None:
 
 
 def long_lived(iterations: int) -> None:
-    """Cycles that refer to objects of the oldest generation."""
+    """Cycles that refer to objects in the oldest generation."""
     for number in range(iterations):
         first, second = Instance(), Instance()
         first.other = second
@@ -68,7 +68,7 @@ def keep_exception(number: int) -> None:
 
 
 def exceptions_in_frames(iterations: int) -> None:
-    """Exceptions that a frame of their own traceback refers to."""
+    """Exceptions to which a frame in their own traceback refers."""
     for number in range(iterations):
         keep_exception(number)
 
@@ -97,7 +97,7 @@ def child(program: str, iterations: int, watched: bool) -> dict[str, float | lis
 def count(
     program: str, iterations: int, watched: bool, parts: Sequence[str] = ()
 ) -> tuple[int, int]:
-    """Return the instructions of a new process, and its unreachable objects if watched.
+    """Return the numbers of executed instructions and, if watched, of unreachable objects.
 
     Args:
         program: A key of PROGRAMS.

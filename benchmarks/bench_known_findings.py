@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures collections whose garbage has a known shape: cycles of two objects with a tensor.
 
-Also measures a training loop that leaks so many of them that the watch exceeds its budget.
+Also measures a training loop that leaks so many of these cycles that the watch exceeds its budget.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts the instructions that CYCLEWATCH=1 adds to programs of pyperformance.
+"""Counts the instructions that CYCLEWATCH=1 adds to the pyperformance benchmarks.
 
 Requires ``pip install --no-deps pyperformance`` in any environment. The environment variable
-PYPERFORMANCE must name its folder ``pyperformance/data-files/benchmarks``; otherwise nothing is
-measured. Each program runs under callgrind with and without a watch, and with two numbers of loops.
-The difference of the two counts excludes the startup of the interpreter, of the watch and of the
-program. One owner type is registered, because a watch does not search the garbage if there is none.
-The module ``pyperf`` is replaced by a runner in the same process.
+PYPERFORMANCE must contain the path of its folder ``pyperformance/data-files/benchmarks``; otherwise
+nothing is measured. Each program runs under callgrind with and without a watch, and with two
+different loop counts. The difference of the two counts excludes the startup of the interpreter, of
+the watch and of the program. One owner type is registered, because otherwise a watch would not
+search the garbage. The module ``pyperf`` is replaced by a runner in the same process.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def child(program: str, loops: int, watched: bool) -> dict[str, float | list[flo
 
 
 def count(program: str, loops: int, watched: bool) -> int:
-    """Return the instructions of a new process."""
+    """Return the number of instructions that a new process executes."""
     return instructions_in_child(__file__, program=program, loops=loops, watched=watched)[0]
 
 

@@ -40,7 +40,7 @@ def peak_bytes() -> int:
 
 
 def extra_bytes(function: Callable[[], object]) -> int:
-    """The peak resident memory that `function` adds."""
+    """Return how much `function` adds to the peak resident memory."""
     Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # resets the peak
     before = peak_bytes()
     function()

@@ -9,7 +9,7 @@ import cyclewatch
 
 
 class Step:
-    """A record that the program keeps of each step."""
+    """The record of one training step, which the program stores."""
 
     def __init__(self, number: int, loss: float) -> None:
         self.number = number

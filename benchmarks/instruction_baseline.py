@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the instructions of a watch with stored counts, and fails if one rises by more than 3 %.
+"""Compares a watch's instruction counts with stored ones; fails if a count rises by more than 3 %.
 
-Runs the programs of bench_instructions.py under callgrind, with the development build, and counts
-the instructions per unreachable object that the watch executes during collections. The counts
-depend on the interpreter and the compiler, but hardly on the machine. There is one baseline file
-for each combination, which ``--update`` writes.
+Runs the programs of bench_instructions.py under callgrind, with the development build. Counts the
+instructions that the watch executes during collections, per unreachable object. The counts depend
+on the interpreter and the compiler, and only slightly on the machine. Each combination of
+interpreter and compiler has its own baseline file, which ``--update`` writes.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ PARTS = ("*on_gc_event*", "*on_canary_unreachable*")
 
 
 def kind() -> str:
-    """Name the interpreter, machine and compiler of the counts, such as ``cp311-x86_64-gcc12``."""
+    """Return a name for the interpreter, machine and compiler, such as ``cp311-x86_64-gcc12``."""
     compiler = platform.python_compiler().split(".")[0].replace(" ", "").lower()
     return f"cp{sys.version_info[0]}{sys.version_info[1]}-{platform.machine()}-{compiler}"
 
 
 def count(program: str) -> float:
-    """Return the instructions in the watch per unreachable object."""
+    """Return the number of instructions that the watch executes per unreachable object."""
     instructions, unreachable = bench_instructions.count(program, ITERATIONS, True, PARTS)
     return instructions / unreachable
 
 
 def compare(counts: dict[str, float], baseline: dict[str, float]) -> list[str]:
-    """Return a line for each count that rose by more than MAY_RISE, or that is not stored."""
+    """Return a line for each count that rose by more than MAY_RISE or has no stored value."""
     unknown = [f"{PROGRAMS[program][0]}: no baseline" for program in counts.keys() - baseline]
     return unknown + [
         f"{PROGRAMS[program][0]}: {now:.1f} instructions per unreachable object, "

@@ -91,7 +91,7 @@ def in_child(script: str, **arguments: object) -> dict[str, float | list[float]]
 def instructions_in_child(
     script: str, parts: Sequence[str] = (), **arguments: object
 ) -> tuple[int, dict[str, Any]]:
-    """Run child(**arguments) of `script` in a new process under callgrind.
+    """Run the function child(**arguments) of `script` in a new process under callgrind.
 
     Args:
         script: Path of the benchmark.
@@ -99,7 +99,7 @@ def instructions_in_child(
         arguments: The arguments of child().
 
     Returns:
-        The number of instructions, and the result of child().
+        Return the number of executed instructions, and the result of child().
     """
     with tempfile.TemporaryDirectory() as folder:
         profile = Path(folder) / "callgrind.out"

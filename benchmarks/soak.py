@@ -2,8 +2,8 @@
 """Runs a leaking training loop under a watch for half an hour; the watch's cost must not grow.
 
 `make soak` runs it; with WRITE=1 it updates docs/performance.md. The loop trains a small model
-on the CPU with automatic collection. It creates the same four cycles over and over, and four
-new ones per second, so that the report soon reaches its limit.
+on the CPU with automatic collection. It creates the same four cycles over and over, and four new
+cycles per second, so that the report soon reaches its limit.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ LEAKS = (leave_pair, leave_handler, leave_exception, leave_list)
 
 
 def leave_new_cycle(number: int, tensor: object) -> None:
-    """Create a cycle through a new attribute name, which is a new finding.
+    """Create a cycle through a new attribute name, so that the cycle is a new finding.
 
     The name is spelled with letters, because numbers in names do not make findings different.
     """
@@ -165,7 +165,7 @@ def after_warm_up(values: list[float]) -> list[float]:
 
 
 def halves(values: list[float]) -> tuple[float, float]:
-    """Return the medians of the first and second halves after the warm-up."""
+    """Return the median of each half of the values after the warm-up."""
     counted = after_warm_up(values)
     middle = len(counted) // 2
     return median(counted[:middle]), median(counted[middle:])

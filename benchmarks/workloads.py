@@ -44,7 +44,7 @@ def garbage_cycle(iterations: int) -> None:
 
 
 def drop_pairs(count: int, make_owner: Callable[[], object]) -> None:
-    """Leave `count` unreachable cycles of two objects, each with one owner."""
+    """Create `count` unreachable cycles of two objects, each with one owner."""
     for _ in range(count):
         first, second = Instance(), Instance()
         first.other = second
@@ -53,9 +53,9 @@ def drop_pairs(count: int, make_owner: Callable[[], object]) -> None:
 
 
 def drop_rings(rings: int, length: int, make_owner: Callable[[int], object], *, tied: bool) -> None:
-    """Leave `rings` unreachable cycles of `length` objects, each with one owner.
+    """Create `rings` unreachable cycles of `length` objects, each with one owner.
 
-    `tied`: a shared list connects all of them into one component.
+    If `tied` is true, a shared list connects all cycles into one component.
     """
     heads: list[Node] = []
     for number in range(rings):

@@ -15,7 +15,7 @@ class Node:
         self.peer = None
 
     def link(self, peer):
-        """Refer to `peer`; this completes the cycle if `peer` already refers to us."""
+        """Refer to `peer`; this completes the cycle if `peer` already refers to this node."""
         self.peer = peer
 
 

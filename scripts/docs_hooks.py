@@ -13,5 +13,5 @@ def on_page_markdown(markdown, page, **_):
 
 
 def on_page_content(html, **_):
-    """Remove the roles of Sphinx cross-references, which docstrings use."""
+    """Remove the roles, such as :class:, from the Sphinx cross-references in docstrings."""
     return re.sub(r":(?:meth|func|class|mod|exc):(?=<code>)", "", html)

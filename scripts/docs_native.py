@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Griffe extension: adds the docstrings of the extension module, because its stub has none."""
+"""A Griffe extension that adds the extension module's docstrings, which its stub lacks."""
 
 import importlib
 import re
@@ -13,7 +13,7 @@ SIGNATURE = re.compile(r"\w+\(.*\) -> .*\n\n")
 
 
 class NativeDocstrings(griffe.Extension):
-    """Adds the docstrings of cyclewatch._native; fails if a public member has none."""
+    """Adds the docstrings of cyclewatch._native; fails if a public member has no docstring."""
 
     def on_package(self, *, pkg, **_):
         """Add the docstrings once the package and the stub file have been loaded."""

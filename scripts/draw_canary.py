@@ -76,7 +76,7 @@ def arrowhead(name, color):
 
 
 def timeline():
-    """The phases of a collection, and below them the actions of cyclewatch."""
+    """The phases of a collection, with cyclewatch's actions below them."""
     yield text(20, 30, "One garbage collection", "left title")
     for column, lines in enumerate(PHASES):
         x = 80 + 136 * column

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints the supported interpreters on this machine for which extensions can be built.
 
-One path per line and version, oldest first. The version of the running interpreter is omitted,
-because the build always includes it.
+Each version has one line with the interpreter's path, the oldest version first. The version of the
+running interpreter is omitted, because the build always includes it.
 """
 
 import glob

@@ -20,13 +20,13 @@ PATIENCE = int(os.environ.get("CYCLEWATCH_TEST_PATIENCE", "1"))
 
 
 def pytest_addoption(parser, pluginmanager):
-    """Declare the pytest-asyncio options of pyproject.toml if the plugin is not installed."""
+    """If pytest-asyncio is not installed, declare its options, which pyproject.toml sets."""
     if not pluginmanager.has_plugin("asyncio"):
         parser.addini("asyncio_default_fixture_loop_scope", "pytest-asyncio's own")
 
 
 def pytest_configure():
-    """Restore SIGINT, which shells ignore in background jobs; child processes inherit that."""
+    """Restore the handler of SIGINT; shells make background jobs ignore SIGINT."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -39,7 +39,7 @@ class Interpreter:
     has_torch: bool
 
     def run(self, program, *arguments, check=True, cwd=None, timeout=120, words="", **environment):
-        """Run `program`, a path or source text, in a child process with `words` on stdin."""
+        """Run `program`, a path or source text, in a child process; its stdin contains `words`."""
         start = [str(program)] if isinstance(program, Path) else ["-c", textwrap.dedent(program)]
         outcome = subprocess.run(
             [self.path, "-X", "faulthandler", *start, *map(str, arguments)],
@@ -160,7 +160,7 @@ def simulated_cuda():
 
 @pytest.fixture(scope="session")
 def no_network():
-    """Path of a library to preload that exits if a process is started or a socket is opened."""
+    """Path of a library to preload that ends a program if it starts a process or opens a socket."""
     with open(sys.executable, "rb") as executable:
         if executable.read(2) == b"#!":
             pytest.skip("this interpreter is a script, which starts a process")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An engine with a new cycle, a trainer with a known one, and a loader without a cycle."""
+"""An engine with a new cycle, a trainer with a cycle in the baseline, a loader without a cycle."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocates the pages of a large buffer in one system call, which takes about half as long as a
-// page fault for each page. Only for buffers that will be filled completely.
+// Allocates the pages of a large buffer in one system call, which takes about half as long as one
+// page fault per page. Only for buffers that will be filled completely.
 #pragma once
 
 #include <sys/mman.h>
@@ -22,7 +22,7 @@ void reserve_pages(std::vector<Value>& buffer, std::size_t size) {
     if (buffer.capacity() != before && size * sizeof(Value) >= kLarge) {
         const auto begin = reinterpret_cast<std::uintptr_t>(buffer.data()) & ~(kPage - 1);
         const auto end = reinterpret_cast<std::uintptr_t>(buffer.data() + size) & ~(kPage - 1);
-        // Fails on old kernels. Then the pages are allocated when they are first used.
+        // Fails on old kernels, which allocate the pages when they are first used.
         (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
     }
 #endif

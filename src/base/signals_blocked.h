@@ -11,11 +11,12 @@
 
 namespace cyclewatch::base {
 
-// Blocks signals on the calling thread until destroyed. Threads started during the scope inherit
-// the mask and keep it. The kernel delivers a process-directed signal to any thread that does not
-// block it. If a program blocks a signal in order to sigwait() for it, an unblocked thread of ours
-// would receive it and the process would be killed. Synchronous fault signals remain unblocked, so
-// that faulthandler works. May be used on any thread; does not acquire locks.
+// Blocks signals on the calling thread until destroyed. Threads that are started during the scope
+// inherit this signal mask permanently. The kernel delivers a process-directed signal to any thread
+// that does not block it. If a program blocks a signal in order to sigwait() for it, one of our
+// threads that does not block the signal would receive it, and the process would be killed.
+// Synchronous fault signals remain unblocked, so that faulthandler works. May be used on any
+// thread; does not acquire locks.
 class SignalsBlocked {
   public:
     SignalsBlocked() noexcept {

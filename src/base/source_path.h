@@ -25,7 +25,7 @@ struct CallSite {
 // "path:line"; "" if unknown.
 [[nodiscard]] std::string text_of(const CallSite& site);
 
-// "path" of "path:line"; the whole location if it has no line.
+// The path of a location "path:line"; the whole location if it has no line.
 [[nodiscard]] std::string_view path_of_location(std::string_view location);
 
 // Chooses the frame of a call stack to report as an allocation site: the innermost frame in user
@@ -33,7 +33,8 @@ struct CallSite {
 // innermost frame.
 class CallChoice {
   public:
-    // Offers the frames in order, innermost first. Returns false once the choice is final.
+    // Considers one frame; call it for each frame, innermost first. Returns false once the choice
+    // is final.
     bool offer(CallSite call);
     [[nodiscard]] CallSite take() { return std::move(chosen_); }
 

@@ -149,7 +149,7 @@ std::string escape_with(std::string_view text, std::string_view (*replace)(char)
     return out;
 }
 
-// std::to_chars, because printf uses the decimal point of the host's locale.
+// Uses std::to_chars, because printf uses the decimal point of the host's locale.
 std::string fixed(double value, int digits) {
     std::array<char, 64> text{};
     const auto end = std::to_chars(

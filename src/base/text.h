@@ -17,8 +17,8 @@ namespace cyclewatch::base {
 [[nodiscard]] std::string clean_text(std::string_view text);
 
 // The number of terminal columns: two for East Asian wide characters, one for every other
-// character. Combining marks count too, so a long text never has a small width. REQUIRES: cleaned
-// text.
+// character. Combining marks count as one column too, so that a long text never has a small width.
+// REQUIRES: cleaned text.
 [[nodiscard]] std::size_t text_width(std::string_view text);
 
 // True for the second and later bytes of a character in UTF-8.

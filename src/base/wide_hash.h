@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hash of 128 bits, for deciding that two sequences of numbers are equal without storing them. If
-// the numbers are only meaningful within one process, so is the hash.
+// A hash of 128 bits, for comparing sequences of numbers without storing the sequences. If the
+// numbers are only meaningful within one process, so is the hash.
 #pragma once
 
 #include <compare>
@@ -14,7 +14,8 @@ struct WideHash {
     std::uint64_t high = 0;
     std::uint64_t low = 0;
 
-    // The halves use different multipliers, and sequences collide only if both halves do.
+    // The two halves of the hash use different multipliers, and sequences collide only if both
+    // halves are equal.
     WideHash& add(std::uint64_t value) noexcept {
         high = (high ^ value) * 0x9e3779b97f4a7c15ULL;
         high ^= high >> 32;
@@ -27,7 +28,7 @@ struct WideHash {
     }
 
     [[nodiscard]] bool is_zero() const noexcept { return high == 0 && low == 0; }
-    // clang-tidy 14 takes the 0 of the generated comparison for a pointer.
+    // clang-tidy 14 mistakes the 0 in the generated comparison for a null pointer.
     friend auto operator<=>(const WideHash&,
                             const WideHash&) = default;  // NOLINT(modernize-use-nullptr)
 };

@@ -18,7 +18,7 @@ static int is_constant_at(const struct cyclewatch_operand_stack* stack,
 }
 
 // True if the stack contains the call `function(object, "name", value)`. The three arguments are on
-// top, and the function is below them, possibly with one word in between.
+// top of the stack, and the function is below them, possibly with one word in between.
 static int calls(const struct cyclewatch_operand_stack* stack, const char* function) {
     for (int depth = 3; depth <= 4; ++depth) {
         const struct cyclewatch_operand callee = cyclewatch_operand_at(stack, depth);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds where code stores or reads an attribute, without running it.
+// Finds the instructions that store or read an attribute, without running the code.
 //
 // Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. Results are borrowed from
 // the code object. Code is searched up to the first unreadable instruction (instructions.h).
@@ -27,8 +27,8 @@ enum cyclewatch_store_kind {
     CYCLEWATCH_STORE_INTO,      // object.name.append(value), object.name[key] = value
 };
 
-// One `object.name = value`. In `object.name[key] = value`, `key` counts as the value if it is the
-// first parameter of the function.
+// One `object.name = value`. In `object.name[key] = value`, `key` is treated as the value if it is
+// the first parameter of the function.
 struct cyclewatch_store {
     enum cyclewatch_store_kind kind;
     int variable;                     // the variable that holds the object; -1: unknown

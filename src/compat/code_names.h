@@ -30,7 +30,7 @@ PyObject* cyclewatch_default_name(PyCodeObject* code, Py_ssize_t index, Py_ssize
 int cyclewatch_line_at(PyCodeObject* code, int offset);
 
 // Stores the start and end columns of the expression at a byte offset. Columns count UTF-8 bytes
-// from 0. Returns false if the columns are unknown or if the expression has several lines.
+// from 0. Returns false if the columns are unknown or if the expression spans several lines.
 int cyclewatch_columns_at(PyCodeObject* code, int offset, int* start, int* end);
 
 #ifdef __cplusplus

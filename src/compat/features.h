@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flags for the differences between interpreters, named by their meaning. PY_VERSION_HEX must not
-// be used outside src/compat. For C and C++; include Python.h first.
+// Flags for the differences between interpreter versions. The name of a flag describes the
+// difference. PY_VERSION_HEX must not be used outside src/compat. For C and C++; include Python.h
+// first.
 #pragma once
 
 // The object, dict and frame layouts of these versions are known from their headers, and are tested
@@ -14,7 +15,7 @@
 #define CYCLEWATCH_LAYOUTS_KNOWN 0
 #endif
 
-// The collector keeps one count of all tracked objects (`heap_size`).
+// The collector has a single count of all tracked objects (`heap_size`).
 #define CYCLEWATCH_COLLECTOR_COUNTS_TRACKED (PY_VERSION_HEX >= 0x030E0000)
 
 // The collector clears all weak references to unreachable objects before it clears the objects. A
@@ -39,15 +40,15 @@
 // Every collection is a full one, regardless of the generation passed to gc.callbacks.
 #define CYCLEWATCH_COLLECTIONS_ARE_FULL CYCLEWATCH_HAS_NO_GIL
 
-// Builds that the watch supports are those with a GIL, and free-threaded versions that were
-// reviewed and measured. On other builds, importing the extension fails.
+// A watch supports builds with a GIL, and free-threaded builds of the versions that were reviewed
+// and tested. On other builds, importing the extension fails.
 #define CYCLEWATCH_CAN_WATCH (!CYCLEWATCH_HAS_NO_GIL || CYCLEWATCH_LAYOUTS_KNOWN)
 
 // The minor version at build time. Compare it with `Py_Version >> 16` at run time.
 #define CYCLEWATCH_BUILT_FOR_MINOR (PY_VERSION_HEX >> 16)
 
-// The collector of the running interpreter was reviewed and measured. Checked at run time, because
-// the first releases of 3.14 have a different collector, which was not reviewed.
+// The collector of the running interpreter is one that was reviewed and tested. Checked at run
+// time, because the first releases of 3.14 have a different collector, which was not reviewed.
 // https://github.com/python/cpython/issues/142516
 #define CYCLEWATCH_COLLECTOR_KNOWN                                                   \
     (CYCLEWATCH_LAYOUTS_KNOWN && (Py_Version >> 16) == CYCLEWATCH_BUILT_FOR_MINOR && \
@@ -62,8 +63,8 @@
 #define CYCLEWATCH_HAS_TAGGED_DICT_OR_VALUES \
     (PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000)
 
-// The values follow the object, and a materialised dict may keep using them. Whether the object or
-// the dict owns the references differs between builds of one release.
+// The attribute values are stored after the object, and remain there when a dict is created for it.
+// Builds of the same release differ in whether the object or the dict owns the references.
 // https://github.com/python/cpython/issues/115776, https://github.com/python/cpython/issues/130327
 #define CYCLEWATCH_HAS_INLINE_VALUES (PY_VERSION_HEX >= 0x030D0000)
 
@@ -83,7 +84,7 @@
 // structs moved to pycore_interpframe.h. https://github.com/python/cpython/issues/117139
 #define CYCLEWATCH_FRAME_WORDS_ARE_TAGGED (PY_VERSION_HEX >= 0x030E0000)
 
-// CYCLEWATCH_FRAME_WORDS_ARE_TAGGED, but checked at run time, so that it is also correct for
+// Like CYCLEWATCH_FRAME_WORDS_ARE_TAGGED, but checked at run time, and therefore also correct for
 // interpreters newer than the build.
 #define CYCLEWATCH_GENERATORS_MAY_BORROW (Py_Version >= 0x030E0000)
 
@@ -94,7 +95,7 @@
 // A generator has `gi_code`, in addition to its frame's code.
 #define CYCLEWATCH_GENERATOR_HAS_CODE (PY_VERSION_HEX < 0x030C0000)
 
-// A frame's function is `f_func`; later versions have `f_funcobj`.
+// A frame stores its function in `f_func`; later versions store it in `f_funcobj`.
 #define CYCLEWATCH_FRAME_FUNCTION_IS_TYPED (PY_VERSION_HEX < 0x030C0000)
 
 // Opcodes have instrumented variants for sys.monitoring (PEP 669).
@@ -166,12 +167,12 @@
 // A type's version is valid only if a flag is set. In later versions, an invalid version is 0.
 #define CYCLEWATCH_TYPE_VERSION_HAS_FLAG (PY_VERSION_HEX < 0x030D0000)
 
-// The innermost frame of a thread is `cframe->current_frame`; later versions have `current_frame`.
+// A thread's innermost frame is in `cframe->current_frame`; in later versions, in `current_frame`.
 #define CYCLEWATCH_THREAD_HAS_CFRAME (PY_VERSION_HEX < 0x030D0000)
 
-// The exception that is being raised is `curexc_value`; later versions have `current_exception`.
+// The exception being raised is in `curexc_value`; in later versions, in `current_exception`.
 #define CYCLEWATCH_THREAD_HAS_EXCEPTION_TRIPLE (PY_VERSION_HEX < 0x030C0000)
 
 // A frame has the flag `is_entry`, which is set if C code called the function. In later versions,
-// the previous frame is then one that the interpreter created for itself.
+// the interpreter inserts a frame without a Python function before such a frame.
 #define CYCLEWATCH_FRAME_KNOWS_ENTRY (PY_VERSION_HEX < 0x030C0000)

@@ -20,7 +20,7 @@
 
 #if CYCLEWATCH_LAYOUTS_KNOWN
 
-// Names of a frame's C members, which differ in generators.
+// The names of the C members of a frame object; generators have different names for these members.
 struct member_names {
     const char* code;
     const char* frame;

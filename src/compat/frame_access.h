@@ -36,14 +36,15 @@ typedef int (*cyclewatch_frame_visitor)(const struct cyclewatch_frame_reference*
 int cyclewatch_visit_frame(PyObject* frame, cyclewatch_frame_visitor visit, void* arg);
 
 // Visits the references of a generator, coroutine or asynchronous generator and of its frame. The
-// object that it delegates to (yield from, await) is the member `yield_from`.
+// object to which a generator delegates (yield from, await) is visited as the member `yield_from`.
 int cyclewatch_visit_generator(PyObject* generator, cyclewatch_frame_visitor visit, void* arg);
 
 // Returns a function that visits each reference owned by an object of `type` once. This is
-// tp_traverse, except for generators that may borrow references. Their tp_traverse visits borrowed
-// references too, so the visits would exceed the reference count, and a live object would appear to
-// be unreachable. If the layout of generators is unknown, each referent is visited at most once,
-// even if the generator owns several references to it. Returns null for types without tp_traverse.
+// tp_traverse, except for generators that may borrow references. The tp_traverse of such a
+// generator visits borrowed references too, so an object would have more visits than references,
+// and a live object would appear to be unreachable. If the layout of generators is unknown, each
+// referent is visited at most once, even if the generator owns several references to it. Returns
+// null for types without tp_traverse.
 traverseproc cyclewatch_counted_traverse(PyTypeObject* type);
 
 // The offsets in bytes at which a frame object stores the references that tp_traverse visits. The
@@ -100,7 +101,7 @@ struct cyclewatch_thread_reference {
     PyObject* globals;
     int line;   // 0: unknown
     int depth;  // 0: the innermost frame of the thread
-    // True if C code may have called the function. That C code may own a tuple of its arguments.
+    // True if C code may have called the function. The C code may own a tuple of the arguments.
     int called_from_c;
 };
 

@@ -17,7 +17,7 @@ extern "C" {
 Py_ssize_t cyclewatch_field_of_getter(getter get);
 
 // Returns the name of the field at `offset` in instances of `type`, from the getters of `type` and
-// its bases; null if no getter returns it. Borrowed from the type.
+// its bases; null if no getter returns that field. Borrowed from the type.
 const char* cyclewatch_name_of_field(PyTypeObject* type, Py_ssize_t offset);
 
 #ifdef __cplusplus

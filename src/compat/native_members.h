@@ -26,7 +26,7 @@ static inline size_t cyclewatch_index_of_word(size_t word) {
     return word - 2 + sizeof(PyObject) / sizeof(PyObject*);
 }
 
-// Returns the members of the type with that tp_name; null and *count == 0 if it is not in the
+// Returns the members of the type with that tp_name; null and *count == 0 if the type is not in the
 // table.
 const struct cyclewatch_native_member* cyclewatch_native_members_of(const char* type_name,
                                                                     size_t* count);

@@ -74,7 +74,7 @@ static int end_at_first(PyObject* object, void* arg) {
 }
 
 // Checks the dict instead of the interpreter's version, because distributions have backported the
-// change of who owns the values.
+// change in whether the object or the dict owns the values.
 static int holds_values(PyObject* dict) {
     return PyDict_Type.tp_traverse(dict, end_at_first, NULL) != 0;
 }

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-// The internal layouts that failed the self-test in this process. python::check_layouts() writes
+// The internal layouts that failed the layout check in this process. python::check_layouts() writes
 // this variable once. object_layout.c, plain_instance.c, frame_access.c and instructions.c check it
 // before each access.
 enum cyclewatch_layout {
@@ -51,7 +51,7 @@ PyObject* cyclewatch_existing_dict(PyObject* object);
 int cyclewatch_dict_borrows_values(PyObject* dict);
 
 // Returns a number that is unique among all types, past and present, and changes when the type is
-// modified; 0 if the type has none yet.
+// modified; 0 if the type has no such number yet.
 unsigned cyclewatch_type_version(PyTypeObject* type);
 
 // True if `type` was created by a class statement or type(), so that its members are `__slots__`.

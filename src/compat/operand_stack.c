@@ -66,7 +66,8 @@ static void push_constant(struct cyclewatch_operand_stack* stack, PyObject* cons
     push(stack, value);
 }
 
-// Ignores assignments of constants, because most of them only initialise a variable to None.
+// Ignores assignments of constants, because most of these assignments only initialise a variable to
+// None.
 static void assign(struct cyclewatch_operand_stack* stack, int variable) {
     const struct cyclewatch_operand value = cyclewatch_operand_at(stack, 0);
     pop(stack, 1);
@@ -100,7 +101,7 @@ static int is_call(int opcode) {
 }
 
 // The result of a call such as `f(a, b)`. The two words below the arguments are the function and
-// NULL, or a method and its object. For CALL_KW, the names of the keywords are on top.
+// NULL, or a method and its object. For CALL_KW, the names of the keywords are on top of the stack.
 static struct cyclewatch_operand call_result(const struct cyclewatch_operand_stack* stack,
                                              PyCodeObject* code,
                                              const struct cyclewatch_instruction* at) {
@@ -322,7 +323,7 @@ static void follow(struct cyclewatch_operand_stack* stack,
     }
 }
 
-// If several branches meet here, as after `a if b else c`, the topmost value is unknown.
+// If several branches meet here, for example after `a if b else c`, the topmost value is unknown.
 static void arrive(struct cyclewatch_operand_stack* stack, Py_ssize_t index) {
     int ways = stack->is_reached;
     for (int i = 0; i < CYCLEWATCH_BRANCHES; ++i) {

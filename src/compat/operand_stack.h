@@ -62,7 +62,7 @@ typedef int (*cyclewatch_operands_visitor)(const struct cyclewatch_operand_stack
 
 int cyclewatch_visit_operands(PyCodeObject* code, cyclewatch_operands_visitor visit, void* arg);
 
-// `called` is the result of the call. `offset` is its byte offset in the code, for
+// `called` is the result of the call. `offset` is the byte offset of the call in the code, for
 // cyclewatch_line_at(). A nonzero result ends the visit.
 typedef int (*cyclewatch_call_visitor)(const struct cyclewatch_operand* called,
                                        int offset,

@@ -21,7 +21,7 @@ using nlohmann::json;
 
 constexpr int kMaxDepth = 32;
 
-// Describes the error in the report. Thrown and caught only in this source file.
+// An error in the report, with its description. Thrown and caught only in this source file.
 struct InvalidReport {
     std::string problem;
 };

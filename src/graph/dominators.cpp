@@ -32,7 +32,7 @@ std::uint32_t common_ancestor(const DominatorTree& tree, std::uint32_t a, std::u
     } else {
         a = ancestor_at(tree, a, tree.depth[b]);
     }
-    // Jumps from equal depths have equal lengths.
+    // Nodes of equal depth have jump pointers of equal length.
     while (a != b) {
         const bool far = tree.jump[a] != tree.jump[b];
         a = far ? tree.jump[a] : tree.parent[a];
@@ -43,8 +43,8 @@ std::uint32_t common_ancestor(const DominatorTree& tree, std::uint32_t a, std::u
 
 namespace {
 
-// Builds the tree in ascending order of nodes. Back edges use the tree of the previous pass,
-// `before`; they are ignored if it is nullptr.
+// Builds the tree by adding the nodes in ascending order. Back edges use the tree of the previous
+// pass, `before`; they are ignored if `before` is nullptr.
 DominatorTree one_pass(const AdjacencyView& predecessors, const DominatorTree* before) {
     const std::uint32_t nodes = predecessors.nodes();
     DominatorTree tree;

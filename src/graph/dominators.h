@@ -29,7 +29,7 @@ struct DominatorTree {
                                             std::uint32_t a,
                                             std::uint32_t b);
 
-// True if every path from the root to `b` passes `a`.
+// True if every path from the root to `b` passes through `a`.
 [[nodiscard]] inline bool dominates(const DominatorTree& tree, std::uint32_t a, std::uint32_t b) {
     return common_ancestor(tree, a, b) == a;
 }

@@ -22,7 +22,7 @@ inline constexpr std::string_view kGapEnd = " more ...";
 }
 
 // The number of references in the cycle, including the omitted ones. The entries may come from an
-// untrusted file: a malformed gap label counts as one reference.
+// untrusted file; a malformed gap label is counted as one reference.
 [[nodiscard]] inline std::uint64_t references_in(std::span<const Reference> entries) {
     std::uint64_t sum = 0;
     for (const Reference& entry : entries) {

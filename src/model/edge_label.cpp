@@ -21,7 +21,7 @@ constexpr bool is_hexadecimal(char c) {
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-// Non-ASCII bytes belong to UTF-8 letters.
+// Non-ASCII bytes are treated as parts of letters in UTF-8.
 constexpr bool is_alphanumeric(char c) {
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
            static_cast<unsigned char>(c) >= 0x80;

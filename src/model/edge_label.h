@@ -43,7 +43,7 @@ struct EdgeLabel {
     StringId name = kEmptyString;  // for kinds that have a name
     std::uint32_t index = 0;       // meaning depends on the kind, see EdgeKind
 
-    // The index if it distinguishes references of one object, otherwise 0.
+    // Returns the index if it distinguishes references of the same object, otherwise 0.
     [[nodiscard]] std::uint32_t position() const { return kind == EdgeKind::key_value ? 0 : index; }
 
     friend bool operator==(const EdgeLabel&, const EdgeLabel&) = default;

@@ -45,12 +45,13 @@ struct Reference {
     // The base class of the holder whose method contains `location`; "" if it is the holder's own
     // class.
     std::string base_class{};
-    // For a cut: the number of such references that the code at `location` stores in instances of
-    // `holder`; all of them must be cut.
+    // For a cut: the number of references with this holder and label that the code at `location`
+    // stores. All of these references must be cut.
     std::uint64_t references = 1;
     std::optional<SourceExcerpt> source{};  // of a cut or an alternative, if it could be read
     // True if generated code of the class stores the attribute, as in a dataclass. `location` is
-    // then the class, and the field once the source has been read. Not written to files.
+    // then the location of the class or, once the source has been read, of the field. Not written
+    // to files.
     bool is_generated = false;
     // The columns of the expression at `location`, from 0, in bytes of UTF-8. Not written to files.
     ColumnRange columns{};
@@ -109,7 +110,7 @@ struct Picture {
 };
 
 // Only findings with status `fresh` cause warnings and fail a test run. If two reports disagree on
-// the status of a finding, the status listed first wins.
+// the status of a finding, the status that is listed first here is used.
 enum class Status : std::uint8_t {
     fresh,    // spelled "new" in files and in Python
     known,    // in the baseline
@@ -130,8 +131,8 @@ constexpr Words words_of(Verdict) {
     return kVerdictWords;
 }
 
-// Whether a collection has freed the memory of a finding. `yes` for every cycle found by a
-// collection; only scans find cycles before their memory is freed.
+// Whether a collection has freed the memory of a finding. The value is `yes` for every cycle found
+// by a collection; only scans find cycles before their memory is freed.
 enum class Collected : std::uint8_t {
     yes,
     not_yet,
@@ -179,8 +180,8 @@ struct Finding {
     std::uint64_t retained_bytes = 0;  // kept alive by these cycles only, each storage once
     std::uint64_t shared_bytes = 0;    // also kept alive by something else, each storage once
     std::uint64_t shared_with = 0;     // number of findings that share them
-    // retained_bytes plus the shared bytes attributed to this finding. Each storage counts once in
-    // the sum over all findings.
+    // retained_bytes plus the shared bytes attributed to this finding. Each storage is counted once
+    // in the sum over all findings.
     std::uint64_t attributed_bytes = 0;
     std::uint64_t occurrences = 0;    // cycles with this signature
     std::uint64_t largest_bytes = 0;  // retained_bytes of the largest occurrence
@@ -218,7 +219,7 @@ struct Finding {
 inline constexpr std::size_t kMaxOwnersPerFinding = 32;
 inline constexpr std::size_t kMaxVariants = 100;
 
-// Bytes freed once this finding and all findings that share its memory are fixed.
+// The bytes that are freed once this finding and all findings that share its memory are fixed.
 [[nodiscard]] inline std::uint64_t reached_bytes(const Finding& finding) {
     return finding.retained_bytes + finding.shared_bytes;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strongly typed indices into the vectors of one observation. They are not valid outside it.
+// Strongly typed indices into the vectors of one observation. These indices are not valid for any
+// other observation.
 #pragma once
 
 #include <cstddef>

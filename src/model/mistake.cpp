@@ -85,8 +85,8 @@ bool is_container(std::string_view holder) {
 }
 
 // One key per holder: the cycle, starting at that holder, without the holder's name. Cycles that
-// differ in one class share such a key. The key includes the number of cuts, because the suggestion
-// for one cycle must be enough to break the others.
+// differ in one class share such a key. The key includes the number of cuts, because the cuts
+// suggested for one cycle must also break the other cycles with the same key.
 void add_keys_of_cycle(std::vector<std::string>& keys, const Finding& finding) {
     const std::vector<Reference>& cycle = finding.cycle;
     const auto named = std::ranges::count_if(
@@ -107,8 +107,8 @@ void add_keys_of_cycle(std::vector<std::string>& keys, const Finding& finding) {
     }
 }
 
-// The first item on the cycle of `finding` that is not on that of `other`: a holder ("F1Score"), or
-// otherwise a reference ("Engine.second").
+// The first item on the cycle of `finding` that is not on the cycle of `other`: a holder
+// ("F1Score"), or otherwise a reference ("Engine.second").
 std::string distinguishing_name(const Finding& finding, const Finding& other) {
     const auto on_other = [&](auto&& same) {
         return [&other, same](const Reference& step) {

@@ -15,7 +15,8 @@ namespace cyclewatch::model {
 // Findings with a common key have the same cause. There are two kinds of keys:
 //
 // - The pattern, and the labels and locations of the references to cut. For a bound method, the
-//   location is where it is stored. A finding with an unknown location has no such key.
+// location is that of the code that stores the method. A finding with an unknown location has no
+// such key.
 // - The labels and holders of the cycle except for one holder. Findings with such a common key are
 //   the same cycle through objects of different classes. A finding has no such key if its cycle is
 //   too long or has fewer than two holders that are not containers.

@@ -86,7 +86,8 @@ struct CollectionRecord {
 };
 
 // Clusters that were counted but not captured, because a captured cluster has the same kinds of
-// objects with the same references. They count as occurrences of that cluster's findings.
+// objects with the same references. Each of them is an additional occurrence of the findings of the
+// captured cluster.
 struct RepeatedShape {
     NodeId twin{};             // an owner in the captured cluster
     std::uint64_t count = 0;   // clusters

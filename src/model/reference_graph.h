@@ -28,7 +28,7 @@ class StringTable {
     // Returns the id of `text`; equal strings have equal ids. May throw std::bad_alloc.
     StringId intern(std::string_view text);
 
-    // REQUIRES: `id` came from this table. The view is valid as long as the table.
+    // REQUIRES: `id` came from this table. The view is valid as long as the table exists.
     [[nodiscard]] std::string_view view(StringId id) const { return texts_[index_of(id)]; }
 
     [[nodiscard]] std::size_t size() const noexcept { return texts_.size(); }

@@ -46,7 +46,7 @@ struct GenerationTotals {
     friend bool operator==(const GenerationTotals&, const GenerationTotals&) = default;
 };
 
-// The key in Stats::skipped that counts collections in which no search for owners was made. If it
+// The key in Stats::skipped for collections whose garbage was not searched for owners. If this key
 // is present, all totals are lower bounds.
 inline constexpr const char* kNotSearched = "collections not searched for tensors: over budget";
 
@@ -76,7 +76,7 @@ struct Report {
     std::vector<std::string> devices;    // watched device types: "cuda", "cpu" ...
     std::vector<Finding> findings;       // in the order of ranks_before()
     std::uint64_t retained_bytes = 0;    // of all unreachable owners, each storage once
-    // Collections that found an unreachable owner, by process, in order.
+    // The collections that found an unreachable owner, grouped by process, in chronological order.
     std::vector<CollectionRecord> collections;
     std::uint64_t omitted_collections = 0;
     // The fastest growth first. Missing if no census (a list of all reachable owners) was taken.

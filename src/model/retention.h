@@ -51,7 +51,7 @@ struct RetentionPath {
     // In order: the holder of the first reference is the root, and the target of the last is the
     // object.
     std::vector<Reference> references;
-    // The reference to remove. Its reason states whether that frees the object.
+    // The reference to remove. The text in `cut->reason` says whether removing it frees the object.
     std::optional<Reference> cut;
     bool cut_frees = false;
     std::string text;  // "train() local model -> model.layers[3].weight"

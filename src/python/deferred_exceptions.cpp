@@ -12,7 +12,8 @@
 namespace cyclewatch::python {
 namespace {
 
-// A strong reference. It is not an OwnedRef, because collections may run after static destructors.
+// A strong reference. This variable is not an OwnedRef, because collections may run after static
+// destructors.
 PyObject* deferred = nullptr;
 
 // A pending call, which runs on the main thread, between two bytecodes.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Defers KeyboardInterrupt, SystemExit and other exceptions that do not derive from Exception, if a
-// user's function raises them inside a collection. CPython would drop these exceptions there
-// ("Exception ignored in ..."). They are therefore raised again after the collection, on the main
-// thread, by one pending call.
+// user's function raises them inside a collection. Inside a collection, CPython would drop these
+// exceptions ("Exception ignored in ..."). They are therefore raised again after the collection, on
+// the main thread, by one pending call.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once

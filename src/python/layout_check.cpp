@@ -299,8 +299,8 @@ LayoutCheck run_checks() {
 }  // namespace
 
 const LayoutCheck& check_layouts() {
-    // Guarded by the GIL. The checks run Python, so another thread may call this function in the
-    // meantime. With a static initializer, both threads would then deadlock, because the other
+    // Guarded by the GIL. The checks run Python code, so another thread may call this function in
+    // the meantime. With a static initializer, both threads would then deadlock, because the other
     // thread would wait for the initializer, and this thread for the GIL. The first result is kept.
     static LayoutCheck check;
     static bool done = false;

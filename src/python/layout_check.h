@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verifies with sample objects that the interpreter's object layouts are those for which this
 // module was compiled. Layouts that fail the check are disabled (compat/object_layout.h). Findings
-// then lack the names of the affected references, and nothing else changes.
+// then lack the names of the references that are read through these layouts; everything else still
+// works.
 #pragma once
 
 #include <string>

@@ -3,8 +3,8 @@
 // protects the state, and everything here is a no-op.
 //
 // Every entry point from Python acquires the lock (StateLock). It is released wherever the GIL
-// would be released (StateRelease). On these builds, "REQUIRES: GIL held" therefore means
-// "REQUIRES: state lock held", with the same guarantees.
+// would be released (StateRelease). On these builds, "REQUIRES: GIL held" in a contract therefore
+// means "REQUIRES: state lock held"; the guarantees are the same.
 //
 // A thread is detached from the interpreter while it waits for the lock, and attaches before it
 // acquires the lock. The lock therefore cannot deadlock with a stop-the-world pause.

@@ -35,8 +35,8 @@ class TypeTraversal {
     [[nodiscard]] bool may_have_gc_header() const noexcept { return may_have_gc_header_; }
     // True if all instances have a GC header.
     [[nodiscard]] bool has_gc_header() const noexcept { return has_gc_header_; }
-    // True if `object`, an instance of the type, has a GC header. Types with tp_is_gc decide per
-    // object.
+    // True if `object`, an instance of the type, has a GC header. For types with tp_is_gc, this
+    // depends on the object.
     [[nodiscard]] bool has_gc_header(PyObject* object) const noexcept {
         return has_gc_header_ || (may_have_gc_header_ && PyObject_IS_GC(object) != 0);
     }
@@ -252,9 +252,9 @@ class TypeTraversal {
     bool has_gc_header_ = false;
 };
 
-// Caches the TypeTraversal of each type, because consecutive objects have few types. Two types may
-// have the same hash, so the previous content of an entry moves to the neighbouring entry when a
-// new type is stored. Valid as long as no type is freed.
+// Caches the TypeTraversal of each type, because consecutive objects have few different types. Two
+// types may have the same hash, so the previous content of an entry moves to the neighbouring entry
+// when a new type is stored. Valid as long as no type is freed.
 class TypeTraversals {
   public:
     const TypeTraversal& of(PyTypeObject* type) noexcept {

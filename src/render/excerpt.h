@@ -9,8 +9,8 @@
 
 namespace cyclewatch::render {
 
-// One line. The texts are cleaned for display. Joined, they are the line without the indentation
-// that all lines have in common.
+// One line. The texts are cleaned for display. Concatenated, the texts are the line without the
+// indentation that all lines have in common.
 struct ExcerptLine {
     std::string number;           // padded to the width of the others
     bool is_at_location = false;  // the line at the location

@@ -36,7 +36,7 @@ std::string cost_words(double seconds, double elapsed) {
                        : base::format_duration(seconds);
 }
 
-// The findings whose memory collections have freed.
+// The findings whose memory has been freed by collections.
 struct Freed {
     std::vector<std::string> signatures;
     bool by_library = false;  // one of them cannot be fixed in the program

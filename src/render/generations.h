@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// States the cost of automatic garbage collection and the memory it freed, so that users can decide
-// whether they need it. Plain text, not escaped.
+// Describes the cost of automatic garbage collection and the memory that it freed, so that users
+// can decide whether they need it. Plain text, not escaped.
 #pragma once
 
 #include <string>

@@ -11,12 +11,12 @@
 
 namespace cyclewatch::render {
 
-// States how much memory cycles kept alive and for how long or, if no cycle was found, which
-// collections were observed.
+// A sentence on how much memory cycles kept alive and for how long or, if no cycle was found, on
+// the observed collections.
 [[nodiscard]] std::string summary_sentence(const model::Report& report);
-// States how much memory is freed by cutting the suggested references of the first two new
-// findings, or of the first only if the second has no suggestion. Returns "" if the first has no
-// suggestion. If there are no new findings, the sentence states that.
+// A sentence on how much memory is freed by cutting the suggested references of the first two new
+// findings, or of only the first one if the second has no suggestion. Returns "" if the first has
+// no suggestion. If there are no new findings, the sentence says so.
 [[nodiscard]] std::string remedy_sentence(const model::Report& report);
 
 // "Engine is part of a reference cycle that keeps 4.0 KiB of cuda:0 memory alive: cut

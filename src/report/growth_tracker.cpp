@@ -61,7 +61,7 @@ std::vector<model::GrowingOwner> GrowthTracker::add(double at,
     return fresh;
 }
 
-// Adds the bytes of each group in a new census, 0 for a group that is not part of it.
+// Adds the bytes of each group in a new census, or 0 for a group that the census does not contain.
 void GrowthTracker::store(std::span<const model::LiveOwner> owners) {
     for (auto& entry : groups_) {
         entry.second.bytes.push_back(0);
@@ -99,8 +99,8 @@ void GrowthTracker::update(Group& group, model::GrowthUnit unit, std::uint64_t m
     const std::uint64_t now = group.bytes.back();
     const double duration = times_.back() - times_.front();
     const Rises rises = rises_of(group.bytes, group.peak);
-    // A group starts to grow only if the last census is a rise. This excludes caches that have
-    // filled up.
+    // A group is first classified as growing only if its size rose in the last census. This
+    // excludes caches that have filled up.
     const bool grows = rises.count >= kRises && (rises.is_last || group.growing) &&
                        times_.size() > kComparisons && duration > 0 && now >= min_bytes;
     if (!grows) {

@@ -22,16 +22,17 @@ class GrowthTracker {
   public:
     // A rise is a census that found more memory than every earlier census, if no later census found
     // less. A group grows if kRises of the last kComparisons censuses, including the last, are
-    // rises. Memory that repeatedly rises and falls therefore does not count as growing, except
-    // during its first rise. The group is listed until fewer than kRises of these censuses are
-    // rises.
+    // rises. A group whose memory repeatedly rises and falls is therefore not reported, except
+    // during its first rise. A growing group is listed until fewer than kRises of the last
+    // kComparisons censuses are rises.
     static constexpr std::size_t kComparisons = 5;
     static constexpr std::size_t kRises = 3;
     static constexpr std::size_t kMaxGroups = 10'000;  // others are ignored
     static constexpr std::size_t kMaxGrowing = 100;
 
     // Adds a census that was taken after `at` steps or seconds. Returns the groups that grow for
-    // the first time, the fastest first. Groups smaller than `min_bytes` do not count as growing.
+    // the first time, the fastest first. Groups smaller than `min_bytes` are never classified as
+    // growing.
     std::vector<model::GrowingOwner> add(double at,
                                          std::span<const model::LiveOwner> owners,
                                          model::GrowthUnit unit,

@@ -192,7 +192,8 @@ void place(model::Finding& stored, const PlacedOwners& placed) {
         }
     }
     if (rest.count > 0 && not_found == 0) {
-        // `rest` are equal owners found after the lookup, whose sites are unknown.
+        // `rest` contains equal owners that were found after the lookup, so their sites are
+        // unknown.
         merge_owners(stored, {std::move(rest)});
         return;
     }

@@ -22,9 +22,10 @@ namespace cyclewatch::report {
 // found.
 void stamp(model::Finding& finding, const model::CollectionRecord& record);
 
-// Merges `later` into `stored`, a finding with the same cause. `stored` keeps its signature and the
-// description of the larger occurrence. Equal owners are counted together; an unknown allocation
-// site matches any site. Contradictory verdicts become `unclear`; notes are concatenated.
+// Merges `later` into `stored`, a finding with the same cause. The signature of `stored` does not
+// change; its description becomes that of the larger occurrence. Equal owners are counted together;
+// an unknown allocation site matches any site. Contradictory verdicts become `unclear`; notes are
+// concatenated.
 void merge(model::Finding& stored, model::Finding later);
 
 // Allocation sites of equal owners, looked up after their finding was stored.
@@ -41,7 +42,8 @@ void place(model::Finding& stored, const PlacedOwners& placed);
 class MistakeIndex {
   public:
     // The position of a finding that has one of `finding`'s signatures, or the same status and one
-    // of its model::mistake_keys(). Ignored findings therefore do not absorb new ones.
+    // of its model::mistake_keys(). A new finding is therefore never merged into an ignored
+    // finding.
     [[nodiscard]] std::optional<std::size_t> find(const model::Finding& finding) const;
 
     // Adds the signatures and keys of `finding`, which is stored at `position`. Existing entries do

@@ -39,8 +39,9 @@ bool is_source(const Report* report, const Sources& sources) {
 }
 
 // Makes `report` the source of its processes, unless they already have better sources. Reports must
-// be added in ascending order of their number of processes. Returns false if `report` overlaps with
-// a report that also contains processes that `report` does not contain.
+// be added in ascending order of their number of processes. Returns false if `report` and an
+// earlier report share processes, but `report` does not contain all processes of the earlier
+// report.
 bool add_source(const Report& report, Sources& sources) {
     std::set<const Report*> rivals;
     std::size_t contested = 0;
@@ -183,7 +184,8 @@ class Merger {
         }
     }
 
-    // Gives each part the signature of the finding into which its own finding was merged.
+    // Replaces each signature in `record` with that of the finding into which its finding was
+    // merged.
     void rename_parts(model::CollectionRecord& record) const {
         for (model::FindingPart& part : record.findings) {
             if (const auto found = signatures_.find(part.signature); found != signatures_.end()) {

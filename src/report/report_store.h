@@ -36,10 +36,11 @@ class ReportStore {
     ReportStore(model::ProgramInfo program, std::vector<std::string> devices)
         : program_(std::move(program)), devices_(std::move(devices)) {}
 
-    // Merges the findings of one collection and stores its record if it has memory owners. A
-    // finding with the same cause as a stored one is merged into it and takes its signature.
-    // `repeated`: the findings differ only in numbers from those of an earlier call, possibly of
-    // another store. They are not indexed again, and Added::seen is empty.
+    // Merges the findings of one collection, and stores the collection's record if it contains
+    // memory owners. A finding with the same cause as a stored finding is merged into the stored
+    // one and takes its signature. `repeated`: true if the findings differ only in numbers from
+    // those passed in an earlier call, possibly to another store. Repeated findings are not indexed
+    // again, and Added::seen is empty.
     Added add(const model::CollectionRecord& record,
               std::vector<model::Finding> findings,
               bool repeated = false);
@@ -60,7 +61,8 @@ class ReportStore {
     void set_census(std::vector<model::GrowingOwner> growing,
                     std::vector<model::LiveOwner> largest);
 
-    // Returns a consistent copy with the given `stats`, in which the number of findings is set.
+    // Returns a consistent copy of the report. Its stats are `stats` with the number of findings
+    // added.
     [[nodiscard]] model::Report snapshot(const model::Stats& stats) const;
 
   private:

@@ -12,8 +12,9 @@
 
 namespace cyclewatch::report {
 
-// Maps each source_key() to the number of the first line, and the lines. Locations whose source is
-// not available are missing. For a dataclass field, only the line of the field is stored.
+// Maps each source_key() to the lines of source code and the number of the first of these lines.
+// Locations whose source is not available are missing. For a dataclass field, only the line of the
+// field is stored.
 using SourceLines = std::map<std::string, std::pair<std::uint32_t, std::vector<std::string>>>;
 
 // The location whose source is read: "path:line" or, for an attribute that generated code stores,

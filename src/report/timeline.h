@@ -17,8 +17,9 @@ class Timeline {
 
     void add(const model::CollectionRecord& record);
 
-    // The stored records in order, including the latest. Beyond the limit, consecutive records form
-    // groups of equal size, and each group keeps only the record that released the most bytes.
+    // The stored records in order, including the latest. If the limit is exceeded, consecutive
+    // records form groups of equal size, and only the record with the most released bytes in each
+    // group is stored.
     [[nodiscard]] std::vector<model::CollectionRecord> records() const;
     [[nodiscard]] std::uint64_t omitted() const;
 

@@ -104,7 +104,7 @@ void add_untracked_immortals(collector::TrackedObjects& objects) {
     ImmortalObjects immortals{objects};
     python::TypeTraversals traversals;
     immortals.consider(PyImport_GetModuleDict());
-    // Index instead of iterating, because consider() appends to the list.
+    // Uses an index instead of an iterator, because consider() appends to the list.
     for (std::size_t i = 0; i < objects.objects().size(); ++i) {
         PyObject* const object = objects.objects()[i];
         immortals.consider(reinterpret_cast<PyObject*>(Py_TYPE(object)));
@@ -137,9 +137,9 @@ Py_ssize_t field_with(PyObject* holder, const PyObject* target) noexcept {
     return found;
 }
 
-// Collects the objects without a GC header that refer to a target from a field of their struct.
-// Instances of the is_value() types have no such fields; their words could equal a target by
-// coincidence.
+// Finds the objects without a GC header whose struct has a field that refers to a target. Instances
+// of the is_value() types have no such fields, but a word in them could equal the address of a
+// target by coincidence.
 struct HeapGraph::UntrackedHolders {
     const std::unordered_set<PyObject*> targets;
     std::vector<std::pair<PyObject*, PyObject*>> found{};

@@ -34,9 +34,10 @@ class HeapGraph {
     // `objects`: all tracked objects, including frozen ones. The list must outlive the graph, which
     // may add objects to it. `target`: included even if the collector does not track it; may be
     // null. `ignored`: an object whose references are left out; may be null. `untracked`: targets
-    // for which the graph includes holders that the collector does not track, if a field of the
-    // holder refers to the target. An example is a NumPy array and its `base`. `library`:
-    // additional references that only a library knows. Throws std::bad_alloc if out of memory.
+    // whose untracked holders are included if a field of the holder refers to the target. An
+    // example is a NumPy array that refers to its `base`. `library`: additional references, which
+    // only the owner's library can list (library_references.h). Throws std::bad_alloc if out of
+    // memory.
     HeapGraph(collector::TrackedObjects& objects,
               PyObject* target,
               PyObject* ignored,
@@ -59,9 +60,9 @@ class HeapGraph {
         return std::span(holders_).subspan(first_[node], first_[node + 1] - first_[node]);
     }
     // The reference count of the object minus the references to it from objects of the graph; zero
-    // or negative if the graph explains all references. A library reference does not count, because
-    // it owns the C++ object instead of the Python object. If all library references to an object
-    // are known, together they count as one.
+    // or negative if the graph explains all references. A library reference is not subtracted,
+    // because it owns the C++ object instead of the Python object. If all library references to an
+    // object are known, one reference is subtracted for all of them.
     [[nodiscard]] Py_ssize_t unexplained(std::uint32_t node) const noexcept {
         const auto found = library_counts_.find(node);
         const Py_ssize_t library = found == library_counts_.end() ? 0 : found->second;

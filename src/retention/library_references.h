@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// References between tensor owners that only their library knows, such as that from a tensor to its
-// gradient.
+// References between tensor owners that the collector cannot see and only the library of the owners
+// can list, such as the reference from a tensor to its gradient.
 #pragma once
 
 #include <Python.h>
@@ -27,7 +27,7 @@ using device::OwnerReference;
 // The references to `target` from tracked owners that use its memory, such as a tensor from
 // torch.from_numpy(). None if `target` does not export memory, or if its memory belongs to an owner
 // (an array from Tensor.numpy()). Acquires and releases the buffer of `target`. The requirements
-// are the same as above.
+// are those of library_references().
 [[nodiscard]] std::vector<OwnerReference> memory_references(device::OwnerRegistry& registry,
                                                             PyObject* target);
 

@@ -10,9 +10,9 @@
 namespace cyclewatch::retention {
 
 // The role of `part` in `holder`, such as the closure of a function; PartRole::none if it is not a
-// part. `from`: the object that refers to `part`, which is `holder` or one of its parts. `role`:
-// the role of `from`. Recognises some parts that occur only in paths, not in findings: the tree of
-// a context's variables, the dict of a cached function, and the dicts of a threading.local.
+// part. `from`: the object that refers to `part`: `holder` itself or one of its parts. `role`: the
+// role of `from`. Recognises some parts that occur only in paths, not in findings: the tree of a
+// context's variables, the dict of a cached function, and the dicts of a threading.local.
 [[nodiscard]] model::PartRole role_in(PyObject* holder,
                                       PyObject* from,
                                       model::PartRole role,

@@ -138,8 +138,8 @@ std::string module_name(PyObject* globals) {
     return std::string(Utf8Text(capture::find_in_dict(globals, "__name__")).view());
 }
 
-// True if only the module's containers and callables refer to other objects. These are on the path
-// themselves, so the module's C code is not the root.
+// True if only the module's containers and callables refer to other objects. These containers and
+// callables are on the path themselves, so the module's C code is not the root.
 bool is_of_containers(std::string_view module) {
     constexpr std::array<std::string_view, 3> kModules{"collections", "functools", "itertools"};
     return std::ranges::find(kModules, module) != kModules.end();
@@ -203,7 +203,7 @@ bool PathText::is_step_in_root() const {
     return !root_->is_namespace || !first_variable().empty();
 }
 
-// The name with which the rest of the path begins.
+// The name of the first variable, with which the text of the path continues after the root.
 std::string PathText::first_variable() const {
     const Label& label = steps_.front().label;
     switch (label.kind) {

@@ -37,7 +37,8 @@ struct Step {
     bool in_tuple = false;  // the last raw holder is a tuple
 };
 
-// True for the arguments of a call that functools.lru_cache has stored. cache_clear() removes them.
+// True for arguments that functools.lru_cache has stored as the key of a cached result.
+// cache_clear() removes them.
 [[nodiscard]] inline bool is_cached_call(const Step& step) {
     return step.label.kind == model::EdgeKind::dict_key && step.from != nullptr &&
            capture::base_named(Py_TYPE(step.from), "functools._lru_cache_wrapper") != nullptr;

@@ -193,7 +193,7 @@ class PathFinder::Search {
     }
 
     // True if `holder` refers to the target as a key. The keys of a functools.lru_cache are the
-    // arguments of a function, so they do not count as keys here.
+    // arguments of a function, so this function does not treat them as keys.
     [[nodiscard]] bool is_key_of(std::uint32_t holder) {
         if (!PyDict_Check(graph_.object(holder))) {
             return false;
@@ -203,8 +203,8 @@ class PathFinder::Search {
         return !is_cache && !values_.contains(graph_.object(holder), graph_.object(target_));
     }
 
-    // Users rarely look for a dict key, or for an autograd graph that refers to a parameter. Such
-    // references are therefore used only if there is no other path.
+    // Users are rarely interested in a reference to a dict key, or from an autograd graph to a
+    // parameter. Such references are therefore used only if there is no other path.
     [[nodiscard]] bool is_late(std::uint32_t holder, std::uint32_t node) {
         return (node == target_ && is_key_of(holder)) ||
                graph_.library_reference(holder, node) != nullptr;
@@ -289,8 +289,8 @@ class PathFinder::Search {
 namespace {
 
 // Finds the references of a path that every path to the target contains. `inside_` is a growing set
-// of objects around the target. Once all references to objects of the set come from the set itself,
-// except for one reference of the path, every path contains that reference.
+// of objects around the target. If all references to objects in the set come from the set itself,
+// except for one reference of the path, then every path contains that reference.
 class SharedReferences {
   public:
     SharedReferences(const HeapGraph& graph,

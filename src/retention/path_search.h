@@ -20,7 +20,7 @@ struct RawPath {
     std::uint32_t root = kAnonymous;   // index in Roots::all()
     std::vector<std::uint32_t> nodes;  // from the object that the root refers to, to the target
     // For each node: true if removing the reference to it makes the target unreachable. The
-    // reference to the first node is that of the root.
+    // reference to the first node is the reference that the root holds.
     std::vector<bool> frees;
 };
 
@@ -30,8 +30,8 @@ struct SearchResult {
 };
 
 // Limits the total number of objects that the optional searches visit. The optional searches are
-// those for further paths and for the references that all paths share. The first 100 objects of a
-// search do not count.
+// those for further paths and for the references that all paths share. The first 100 objects of
+// each search are not counted.
 class VisitLimit {
   public:
     explicit VisitLimit(std::size_t total) noexcept : left_(total) {}
@@ -77,12 +77,13 @@ class NodeSet {
     std::vector<std::uint32_t> nodes_;
 };
 
-// Finds paths to one target after another. Reuses its arrays, so that the cost of a search depends
-// only on the number of objects it visits.
+// Finds paths to targets, one target at a time. Reuses its arrays, so that the cost of a search
+// depends only on the number of objects it visits.
 class PathFinder {
   public:
-    // The arguments must outlive this object. Paths through the nodes of `ignored` do not count. A
-    // search that exceeds `limit` stops: it finds no further paths, or leaves `frees` false.
+    // The arguments must outlive this object. Paths through the nodes of `ignored` are not
+    // returned. A search that exceeds `limit` stops: it finds no further paths, or leaves `frees`
+    // false.
     PathFinder(const HeapGraph& graph,
                const Roots& roots,
                VisitLimit limit,

@@ -29,7 +29,8 @@ using model::EdgeKind;
 using model::PartRole;
 using model::RootKind;
 
-// Receives the labels of an object's references, and stores that of one reference or of all.
+// Receives the labels of an object's references, and stores the label of one reference, or all
+// labels.
 class LabelOf final : public capture::ReferenceSink {
   public:
     LabelOf(PyObject* target, Keys keys, ContainerLabels* all = nullptr)
@@ -222,7 +223,7 @@ class Folding {
 };
 
 // How likely it is that the program forgot to remove the reference, in ascending order; `never` if
-// it cannot remove it.
+// a program cannot remove the reference.
 enum class CutRank : std::uint8_t { never, part, attribute, variable, named_entry, entry };
 
 CutRank rank_of(const Step& step, bool is_first) {
@@ -259,7 +260,7 @@ bool is_user_code(const model::Reference& reference, bool is_user_root) {
 }
 
 // The step to cut. Steps that free the object are preferred. Among these, the last container entry
-// is chosen, because a forgotten entry is more likely than an unwanted variable.
+// is chosen, because a program more often forgets to remove an entry than to delete a variable.
 struct CutChoice {
     std::size_t step = 0;
     bool frees = false;

@@ -72,14 +72,14 @@ class Labels {
 };
 
 // Describes a path as text. Attribute dicts, closure tuples, cells and the dicts of an nn.Module
-// are not shown as objects; their references are shown as those of the object that they are part
-// of.
+// are not shown as objects; their references are shown as references of the object to which they
+// belong.
 [[nodiscard]] model::RetentionPath describe(const HeapGraph& graph,
                                             const Roots& roots,
                                             const RawPath& path,
                                             Labels& labels);
 
-// Extends a path by an attribute of the object that only its library can read, such as ".grad". The
+// Extends a path by an attribute that only the library of the object can read, such as ".grad". The
 // attribute becomes the cut. `frees`: true if the value has no other holders.
 void append(model::RetentionPath& path,
             std::string_view label,

@@ -225,7 +225,7 @@ void Roots::add_threads(CallerVariables caller) {
     cyclewatch_visit_threads(&ThreadVisit::call, &visit);
 }
 
-// The value is part of the graph, because an object of pytest refers to it.
+// The value of a fixture is a node of the graph, because a pytest object refers to the value.
 void Roots::add_fixtures(std::span<const Fixture> fixtures) {
     for (const Fixture& fixture : fixtures) {
         Root root;
@@ -320,8 +320,8 @@ void Roots::add_module(PyObject* name, PyObject* module) {
     }
 }
 
-// Adds only classes that the module itself defines, because only their names equal those of the
-// attributes.
+// Adds only classes that the module itself defines, because an imported class may have a different
+// name than the module's attribute.
 void Roots::add_class(PyTypeObject* type, Root root, int depth) {
     PyObject* const dict = type->tp_dict;
     const std::uint32_t node = graph_.node_of(dict);

@@ -24,7 +24,8 @@ struct Root {
     std::uint32_t node = 0;  // the object that it refers to
     model::RootKind kind = model::RootKind::c_code;
     // True if the node is a module, or the dict of a module, class or running code. The root's
-    // variables are then the references from the node, and paths to the node itself do not count.
+    // variables are then the references from the node, and the root is not used for paths to the
+    // node itself.
     bool is_namespace = false;
     bool is_user_code = false;
     bool is_temporary = false;     // a value on the stack of a running function

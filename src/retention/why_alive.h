@@ -31,20 +31,20 @@ struct WhyAlive {
 // object, except for variables of this package's Python code. About as expensive as gc.collect(),
 // regardless of the number of paths. An object that the running collection is about to free has no
 // paths. Throws the exceptions of with_heap(). REQUIRES: GIL held, collector::find_generations(),
-// python::check_layouts(). RUNS PYTHON: no user code; a library may create the objects of gradients
-// and views.
+// python::check_layouts(). RUNS PYTHON: no user code; a library may create the Python objects of
+// gradients and views.
 [[nodiscard]] WhyAlive why_alive(PyObject* box,
                                  std::size_t paths,
                                  CallerVariables caller,
                                  device::OwnerRegistry& registry);
 
-// Paths to many objects, from one walk over the heap. Throws std::bad_alloc. REQUIRES: the
-// requirements of why_alive(), and a call from the `work` of with_heap(). Results are valid until
-// Python code runs.
+// Paths to many objects, from one walk over the heap. Throws std::bad_alloc. REQUIRES: as for
+// why_alive(); called from the `work` function of with_heap(). Results are valid until Python code
+// runs.
 class HolderSearch {
   public:
     // `owned`: objects to which the caller owns one reference each; only these can be passed to
-    // paths() and collections(). `ignored`: objects through which paths do not count. `fixtures`:
+    // paths() and collections(). `ignored`: objects through which no path may lead. `fixtures`:
     // additional roots. `untracked`: see HeapGraph.
     HolderSearch(collector::TrackedObjects& objects,
                  std::span<PyObject* const> owned,
@@ -56,8 +56,8 @@ class HolderSearch {
     // Empty if the object is not tracked or not owned, or if there is no path.
     [[nodiscard]] std::vector<model::RetentionPath> paths(PyObject* object, std::size_t count);
 
-    // The lists, sets and large dicts that refer to the object, sorted; empty if other objects
-    // refer to it. Objects with equal results have the same holders.
+    // The lists, sets and large dicts that refer to the object, sorted; empty if any other object
+    // refers to it. Objects with equal results have the same holders.
     [[nodiscard]] std::vector<std::uint32_t> collections(PyObject* object);
     // The first of `objects` that `collection`, a result of collections(), contains; null if there
     // is none.

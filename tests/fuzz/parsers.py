@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads any bytes as a baseline or a configuration. Invalid input must be rejected with a message.
+"""Reads arbitrary bytes as a baseline or a configuration.
 
-On failure the functions raise AssertionError, or the parser's unexpected exception.
+Invalid input must be rejected with a message. If a parser fails in another way, the functions raise
+AssertionError or the parser's exception.
 """
 
 import logging

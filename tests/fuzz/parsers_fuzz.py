@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fuzzes the parsers written in Python with libFuzzer.
 
-Usage: parsers_fuzz.py baseline|cyclewatch.toml|pyproject.toml [options and folders of libFuzzer]
+Arguments: the parser (baseline, cyclewatch.toml or pyproject.toml), libFuzzer options, and corpus
+directories.
 """
 
 import logging

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks for a real device, one per process: `checks.py NAME DEVICE`.
 
-Each check prints its results as JSON. With "cpu" it runs as much of the same code as possible, so
-that the check itself is tested on machines without a device.
+Each check prints its results as JSON. With the device "cpu", a check runs as much of the same code
+as possible, so that the check itself is tested on machines without a GPU.
 """
 
 import gc
@@ -32,7 +32,7 @@ def leak(tensor):
 
 
 def allocated(device):
-    """Bytes allocated on the device; None for the CPU."""
+    """Return the number of bytes allocated on the device, or None for the CPU."""
     return torch.cuda.memory_allocated() if device == "cuda" else None
 
 
@@ -138,7 +138,7 @@ def streams(device):
 
 
 class Collecting(torch.autograd.Function):
-    """Leaks a cycle and collects garbage, both on the thread on which autograd calls it."""
+    """Leaks a cycle and collects garbage, both on the thread on which autograd calls backward()."""
 
     threads = []
 
@@ -218,7 +218,7 @@ def out_of_memory(device):
 
 
 def out_of_memory_report(device):
-    """The report states the bytes in use by torch's allocator and those that cycles retain."""
+    """The report contains the bytes used by torch's allocator and the bytes retained by cycles."""
     torch.ones(1, device=device)
     collect(device)
     gc.disable()
@@ -279,7 +279,7 @@ def seconds_of(step, steps, device):
 def memory_history(device):
     """Owners have an allocation site while torch records its memory history.
 
-    Their addresses are reused: other allocations use the same addresses before and after.
+    The addresses of these owners are also used by other allocations, both earlier and later.
     """
 
     def block():
@@ -312,7 +312,7 @@ def memory_history(device):
 
 
 def overhead(device):
-    """The time of a training step with and without a watch, measured alternately."""
+    """Measures the time of a training step alternately with and without a watch."""
     step = training_step(device)
     steps, rounds = (200, 15) if device == "cuda" else (3, 3)
     seconds_of(step, steps, device)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the checks on a CUDA device, and those that apply on the CPU.
+"""Runs all checks on a CUDA device, and runs the checks that need no device on the CPU.
 
 `make gpu-test` runs them and publishes their results (run.py). Without a device, the checks that
 need one are skipped.

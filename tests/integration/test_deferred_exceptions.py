@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exceptions from readers and callbacks go to sys.unraisablehook or are deferred to the program."""
+"""Exceptions from readers and callbacks: passed to sys.unraisablehook, or deferred."""
 
 from pathlib import Path
 

@@ -3,7 +3,7 @@
 
 - ``python`` blocks of the guide run as programs, ``bash`` blocks of every page as commands.
 - A ``text`` block with a card shows the output of the ``python`` block before it.
-- ``console`` blocks of a page run in order; the output of each must be that on the page.
+- ``console`` blocks of a page run in order; the output of each block must match the page.
 
 CYCLEWATCH_UPDATE_PAGES=1 writes the output into the pages.
 """
@@ -109,7 +109,7 @@ def blocks(*languages):
 
 
 def runs_elsewhere(text):
-    """Whether every command of the block is one of RUN_ELSEWHERE."""
+    """Whether RUN_ELSEWHERE contains every command of the block."""
     return all(line.startswith(tuple(RUN_ELSEWHERE)) for line in text.splitlines())
 
 
@@ -231,7 +231,7 @@ def without_progress(text):
 
 
 def printed_by(command, status, folder):
-    """Exit status and output of one line of a console block; `$?` is `status`."""
+    """Exit status and output of one line of a console block, in which `$?` expands to `status`."""
     done = run(["bash", "-c", f"(exit {status}); {command}"], folder)
     assert done.returncode == STATUS.get(command, 0), done.stdout
     return done.returncode, without_progress(done.stdout).replace(str(folder), "/app")

@@ -31,7 +31,7 @@ ENDS = {
 
 
 def reports_in(folder):
-    """Process id -> retained bytes of every report."""
+    """Map the process ID of every report to its retained bytes."""
     retained = {}
     for path in sorted(folder.glob("cyclewatch-*")):
         report = cyclewatch.Report.load(path)
@@ -41,7 +41,7 @@ def reports_in(folder):
 
 
 def expected_reports(outcome):
-    """Process id -> bytes, as printed by the scenario."""
+    """Map the process IDs that the scenario printed to the expected bytes."""
     return {int(line.split()[0]): int(line.split()[1]) for line in outcome.stdout.splitlines()}
 
 

@@ -65,7 +65,7 @@ def output_of(interpreter, program, scenario, *flags):
 
 
 def check(interpreter, program, scenario, expected):
-    """Run the scenario with and without a watch, compare the outputs, and return one."""
+    """Check that the outputs with and without a watch are equal, and return the output."""
     without, stderr = output_of(interpreter, program, scenario)
     (*with_watch, line), stderr_with_watch = output_of(interpreter, program, scenario, "--watch")
     assert with_watch == without

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Locations of stores, their source lines, and allocation sites if tracemalloc is tracing."""
+"""Attribute sites, their source lines, and allocation sites if tracemalloc is tracing."""
 
 import json
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`cyclewatch run` and CYCLEWATCH=1: programs behave as under python; a report is written."""
+"""`cyclewatch run` and CYCLEWATCH=1: programs behave as usual, and a report is written."""
 
 import os
 import re
@@ -80,7 +80,7 @@ class Python:
         return self.start("-m", "cyclewatch", "run", *words, **more)
 
     def both(self, *words, options=(), stdin=None):
-        """Run `words` with and without a watch and compare."""
+        """Run `words` with and without a watch, and check that output and exit status are equal."""
         plain = self.start(*words, stdin=stdin)
         watched = self.run("--quiet", *options, *words, stdin=stdin)
         assert watched.stdout == plain.stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program sees the same collector with and without a watch, on each interpreter."""
+"""The collector behaves the same with and without a watch, on each interpreter."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ PROGRAM = Path(__file__).parent / "programs" / "transparency_program.py"
 
 
 def outcome_of(interpreter, *flags, **environment):
-    """The output of the program, and the number of owners that the watch saw."""
+    """Return the output of the program, and the number of owners that the watch found."""
     outcome = interpreter.run(PROGRAM, *flags, **environment)
     owners = int(outcome.stderr.splitlines()[-1]) if "--watch" in flags else None
     return json.loads(outcome.stdout), owners
@@ -27,7 +27,7 @@ def timing(interpreter, threshold):
     """Flags for automatic collections.
 
     On free-threaded builds, each thread counts up to 512 new objects before it adds them to the
-    shared count. Therefore all earlier imports affect when an automatic collection runs.
+    shared count. The time of an automatic collection therefore depends on all earlier imports.
     """
     return [] if interpreter.free_threaded else ["--threshold", threshold]
 

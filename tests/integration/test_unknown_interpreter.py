@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A CPython version released after the build: verified before use, or the heap is scanned."""
+"""On a CPython version newer than the build, a self-test decides whether the heap is scanned."""
 
 import json
 

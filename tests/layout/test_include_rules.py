@@ -26,7 +26,7 @@ def read_rules(text):
 
 
 def needed_permission(include, rooms):
-    """The permissions that allow `include`. An empty set means that no permission is needed."""
+    """The permissions that allow `include`. The set is empty if every room may include it."""
     first = include.split("/", 1)[0]
     if first in rooms:
         return {first, include}

@@ -21,7 +21,7 @@ TRIPLET = "x86_64-linux-gnu"
 
 
 class UnavailableError(Exception):
-    """This interpreter is not available; the message is one line."""
+    """Raised if an interpreter is not available; the message is one line."""
 
 
 @dataclasses.dataclass(frozen=True)

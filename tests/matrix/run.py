@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds and tests on every available interpreter, and prints one table.
 
-``make matrix`` runs all of them; arguments select some by name. .build/matrix is kept, so a second
-run only builds what has changed. The exit status is 1 if a build or a test fails; an unavailable
-interpreter is noted in the table.
+``make matrix`` tests all interpreters; arguments select interpreters by name. .build/matrix is
+kept, so a second run only builds what has changed. The exit status is 1 if a build or a test fails;
+an unavailable interpreter is noted in the table.
 """
 
 import dataclasses
@@ -198,7 +198,7 @@ def python_tests(entry, provided, torch, tests):
 
 
 def query(provided):
-    """The version, strategy, free-threading, GIL and torch version of an interpreter."""
+    """Return what the script STRATEGY prints about an interpreter."""
     outcome = subprocess.run(
         [str(provided.executable), "-c", STRATEGY],
         capture_output=True,
@@ -250,7 +250,7 @@ def print_table(rows):
 
 
 def main():
-    """Run all rows, or those named by arguments."""
+    """Test all interpreters, or those whose names are given as arguments."""
     wanted = sys.argv[1:]
     entries = [entry for entry in ENTRIES if not wanted or entry.name in wanted]
     rows, provided = {}, {}

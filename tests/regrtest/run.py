@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs CPython's test suite with and without a watch in every process and compares the outcomes.
 
-Creates a virtual environment for each interpreter of the build, the free-threaded interpreter, and
-Debian's packages of later versions. The .pth file of each environment starts a watch in every
-process. Runs the modules of modules.txt with and without the watch, and some of them also with a
-collection at nearly every allocation.
+Creates a virtual environment for each interpreter that the extension is built for, for the
+free-threaded interpreter, and for Debian's packages of later Python versions. The .pth file of each
+environment starts a watch in every process. Runs the modules of modules.txt with and without the
+watch, and some of them also with a collection at nearly every allocation.
 
 A test whose outcome differs is run again several times, alone. A difference is ignored if the
 outcome also varies without a watch, or if a no-op callback in gc.callbacks has the same effect:
@@ -52,7 +52,7 @@ EXIT_STATUS = Case("", "exit status")  # of the whole run
 
 @dataclass(frozen=True)
 class Round:
-    """One way to run the modules."""
+    """The settings for one run of the test modules."""
 
     mode: str  # of watch_everywhere.py
     threshold: str = ""
@@ -249,7 +249,7 @@ class Line:
 def compare(
     python: Path, modules: list[str], before: dict[Case, str], way: Round, jobs: int
 ) -> Line:
-    """Run `modules` with the watch, and compare with `before`, the outcome without it."""
+    """Run `modules` with the watch; compare the outcomes with `before`, those without a watch."""
     after = run(python, modules, way, jobs)
     suspects = differing(before, after)
     if suspects == [EXIT_STATUS]:

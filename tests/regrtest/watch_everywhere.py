@@ -2,7 +2,8 @@
 """Imported by a .pth file in every process of a test run.
 
 The file `watch` in the virtual environment selects the kind of watch. Unlike an environment
-variable, the file also affects child processes with another environment. It contains a word:
+variable, the file also affects child processes that have a different environment. It contains a
+word:
 
 - "off": no watch;
 - "idle": no watch, but a no-op callback in gc.callbacks;
@@ -11,7 +12,7 @@ variable, the file also affects child processes with another environment. It con
 - "scan": a scan before every collection must find the objects that the collection finds. Each
   difference is appended to the file `differences`, and each comparison to `comparisons`.
 
-A number after the word in the file sets the first threshold of gc.
+If a number follows the word in the file, it becomes the first argument of gc.set_threshold().
 """
 
 import sys

@@ -12,7 +12,7 @@ from cyclewatch import collector_switch, source_lines
 
 @pytest.fixture
 def location(tmp_path, monkeypatch):
-    """Import a module for each source, and search only these modules for the switch."""
+    """Import a module for each source, and search only these modules for calls that disable gc."""
     monkeypatch.setattr(source_lines, "_process_start", math.inf)  # the files are older
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.chdir(tmp_path)

@@ -94,7 +94,7 @@ def test_reports_compare_by_any_signature():
 
 
 class Registry:
-    """A dict of the object refers to it twice, under a string and under an integer."""
+    """A dict of the object refers to the object twice, under a string key and an integer key."""
 
     def __init__(self, size):
         self.block = Buffer(size)

@@ -74,7 +74,7 @@ def torch(monkeypatch):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that is set by hand."""
+    """A clock whose time the test sets."""
     now = types.SimpleNamespace(seconds=100.0)
     fake = types.SimpleNamespace(monotonic=lambda: now.seconds)
     monkeypatch.setattr(oom_observer, "time", fake)

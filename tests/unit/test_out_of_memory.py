@@ -27,7 +27,7 @@ def leak():
 
 
 def rows(text):
-    """Map the descriptions in a report, without parentheses, to their numbers."""
+    """Map each description in a report, up to the first parenthesis, to its number."""
     return {
         words.partition(" (")[0]: int(count.replace(",", "")) for count, words in ROW.findall(text)
     }
@@ -278,7 +278,7 @@ LINE_WITH_NUMBER = re.compile(r"^ +([\d,]+)  ([^(\n]+?)(?: \(|$)", re.MULTILINE)
 
 
 def run_under_limit(interpreter, folder, how, size=32):
-    """The report, its numbers by description, and standard error."""
+    """Return the report, a dict from its descriptions to their numbers, and standard error."""
     outcome = interpreter.run(LIMITED, how, str(size), check=False, cwd=folder)
     (path,) = folder.glob("cyclewatch-out_of_memory-*-oom.txt")
     text = path.read_text(encoding="utf-8")

@@ -212,7 +212,7 @@ class Cache:
 
 
 class Table:
-    """Refers to its parent and passes a method of the parent on."""
+    """Refers to its parent and passes one of the parent's methods to a Cache."""
 
     key = None
 
@@ -348,7 +348,7 @@ def test_the_result_of_locals_is_cut_where_it_is_stored():
 
 
 class Loader(Base):
-    """Stores a suspended generator whose function is named like an English word, `it`."""
+    """Stores a suspended generator whose function is called `it`, like the English word."""
 
     def __init__(self):
         super().__init__()

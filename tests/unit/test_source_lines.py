@@ -35,7 +35,7 @@ CUT = "        self.parent = parent  # é"
 
 @pytest.fixture(autouse=True)
 def started_now(monkeypatch):
-    """Treat files that the tests write as older than this process."""
+    """Pretend that the files written by the tests are older than this process."""
     monkeypatch.setattr(source_lines, "_process_start", math.inf)
 
 

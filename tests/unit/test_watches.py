@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments and budget of watches; owners: readers, devices, resurrected objects, callbacks."""
+"""Arguments, budget and callbacks of watches; readers, devices and resurrection of owners."""
 
 import gc
 import logging
@@ -328,7 +328,7 @@ NOT_SEARCHED = "collections not searched for tensors: over budget"
 
 
 class SlowBuffer(Node):
-    """An owner whose first reading takes longer than the budget allows."""
+    """An owner whose first read takes longer than the budget allows."""
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@
 
 namespace cyclewatch::render {
 
-// A report whose JSON is longer is packed: by_process is stored in columns, and the JSON is
-// compressed with gzip and encoded as base64.
+// A report whose JSON is longer than this number of bytes is packed: by_process is stored in
+// columns, and the JSON is compressed with gzip and encoded as base64.
 inline constexpr std::size_t kLongestPlainJson = std::size_t{512} * 1024;
 // Size limit that protects against decompression bombs.
 inline constexpr std::size_t kLongestUnpackedJson = std::size_t{1} << 30;

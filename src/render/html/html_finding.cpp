@@ -62,7 +62,7 @@ constexpr std::size_t kMostOwners = 40;
 constexpr std::size_t kMostRawReferences = 20;  // in one step
 constexpr std::size_t kMostProse = 600;         // columns
 
-// Sentences have a higher limit on their length than names.
+// The length limit for sentences is higher than that for names.
 std::string prose(std::string_view sentence) {
     return base::truncate_end(base::clean_text(sentence), kMostProse);
 }
@@ -187,7 +187,7 @@ std::string advice_of(const Finding& finding) {
                      "</p>\n";
 }
 
-// The places that are not shown by choice(), one line each.
+// The places that choice() does not show, one line each.
 std::string place_list(std::span<const Place> places) {
     std::string out;
     for (const Place& place : places) {
@@ -380,8 +380,8 @@ std::string when_section(const Finding& finding) {
            element("p", "quiet", sentence + ".") + "</section>\n";
 }
 
-// The verdict and note; hidden if both are empty. In the browser, the script replaces them with a
-// form.
+// The verdict and note; hidden if both are empty. In the browser, the script replaces the verdict
+// and note with a form.
 std::string opinion(const Finding& finding) {
     const bool none = finding.verdict == model::Verdict::none && finding.note.empty();
     const std::string verdict(none ? "none" : word_of(finding.verdict));

@@ -32,8 +32,8 @@ enum class CardWeight {
 // One bar for each finding, with its retained and shared bytes.
 [[nodiscard]] std::string finding_bars(const model::Report& report);
 
-// States whether the run needs garbage collection, and lists the collections by generation; "" if
-// there were no collections.
+// A sentence on whether the run needs garbage collection, and a table of the collections by
+// generation; "" if there were no collections.
 [[nodiscard]] std::string generations_section(const model::Report& report);
 
 // The tab "Live": the growing tensors and the largest live tensors; "" if the report has neither.

@@ -17,17 +17,18 @@ namespace {
 constexpr std::string_view kFillStart = "<!--fill:";
 constexpr std::string_view kFillEnd = "-->";
 
-// Target size of a page. To stay below it, pictures are omitted first, and then the cards of the
-// smallest findings. The embedded JSON always contains all findings.
+// Target size of a page. To stay below this size, pictures are omitted first, and then the cards of
+// the smallest findings. The embedded JSON always contains all findings.
 constexpr std::size_t kMostPageBytes = 4'700'000;
 constexpr std::size_t kRoomForCards = 600'000;  // minimum, however large the JSON is
 constexpr double kShareWithPictures = 0.8;
 
-// Cards after these are CardWeight::light, because rendering a thousand whole cards would block the
-// browser.
+// Cards beyond this number are CardWeight::light, because rendering a thousand whole cards would
+// block the browser.
 constexpr std::size_t kMostWholeCards = 20;
 
-// A wider drawing would be too small in a column beside the advice.
+// The maximum width of a drawing in a column beside the advice; a wider drawing would be scaled
+// down too much.
 constexpr double kWidestBeside = 740;
 
 CardPicture no_picture(std::string_view reason) {

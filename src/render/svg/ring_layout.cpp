@@ -179,7 +179,8 @@ class RingBuilder {
         others_.assign(queue.begin() + std::ssize(members_), queue.end());
     }
 
-    // Children are on the side of their parent. Children of centred members go to the emptier side.
+    // Children are placed on the same side as their parent. Children of centred members are placed
+    // on the emptier side.
     void choose_sides(std::vector<int>& side) const {
         double left = 0;
         double right = 0;
@@ -258,7 +259,8 @@ class RingBuilder {
         return near + width;
     }
 
-    // Draws the arrows for which space was reserved first; the other arrows avoid them.
+    // First draws the arrows for which space was reserved, then routes the other arrows around
+    // them.
     void draw_arrows() {
         for (const bool avoiding : {false, true}) {
             for (const auto& [pair, arrows] : groups_) {

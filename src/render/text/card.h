@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the lines of one card, and defines how much of each part it shows. Plain text. Not
-// thread-safe.
+// Builds the lines of one card, and defines how many lines each section of the card may have. Plain
+// text. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ enum class SourceDetail : std::uint8_t {
 
 // How much a card shows.
 struct Layout {
-    // If false (a compact card), each part has one line less, as do the paths to owners.
+    // If false (a compact card), each section and each path to an owner has one line less.
     bool roomy = true;
     SourceDetail detail = SourceDetail::context;
     std::size_t places = 1;  // number of code locations to change that are shown
@@ -41,7 +41,7 @@ struct Layout {
     bool cycle = true;   // show the cycle in full, not only in the title
 };
 
-// If there are more lines than kMaxCardLines, text() omits the others.
+// The text() of a card contains at most kMaxCardLines lines; further lines are omitted.
 class Card {
   public:
     Card(std::size_t width, const Layout& layout);
@@ -50,10 +50,10 @@ class Card {
     void add(std::string_view word, std::string_view text);
     // Adds `text`, wrapped to at most `max_lines` lines; nothing if it is empty.
     void add_wrapped(std::string_view word, std::string_view text, std::size_t max_lines);
-    // Adds `left`, and `right` aligned to the right edge; `right` gets separate lines if both do
-    // not fit on one. It ends with a location, which is only truncated on a tight card.
+    // Adds `left`, and `right` aligned to the right edge; `right` gets separate lines if the two do
+    // not fit on one line. `right` ends with a location, which is only truncated on a tight card.
     void add_columns(std::string_view word, std::string_view left, std::string_view right);
-    // Like add_columns(), but a compact card uses one line and truncates both.
+    // Like add_columns(), but a compact card uses one line and truncates both columns.
     void add_truncated_columns(std::string_view word,
                                std::string_view left,
                                std::string_view right);
@@ -65,7 +65,7 @@ class Card {
     [[nodiscard]] std::size_t width() const { return width_; }
     [[nodiscard]] const Layout& layout() const { return layout_; }
     [[nodiscard]] bool fits() const { return lines_.size() <= kMaxCardLines; }
-    // Returns `lines` for a roomy card, and one less for a compact card.
+    // Returns `lines`, minus one if the card is compact.
     [[nodiscard]] std::size_t at_most(std::size_t lines) const {
         return lines - (layout_.roomy ? 0 : 1);
     }

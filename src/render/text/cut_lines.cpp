@@ -18,8 +18,8 @@ constexpr std::size_t kFewestPlaces = 3;  // if there are several places to chan
 constexpr std::size_t kShortCycle = 2;    // references; the title shows such a cycle in full
 constexpr std::size_t kReasonLines = 3;   // one less on a compact card
 
-// Returns `text` with the number of references, and with the class of their targets if other places
-// have other target classes.
+// Returns `text` with the number of references at this place, and with the class of their targets
+// if the targets at other places have other classes.
 std::string with_number(const std::string& text,
                         const std::vector<Place>& places,
                         const Place& place) {
@@ -151,7 +151,8 @@ std::vector<Layout> layouts_of(const model::Finding& finding) {
          {SourceDetail::context, SourceDetail::line, SourceDetail::first}) {
         layouts.push_back({true, detail, all});
     }
-    // If only one place is left out, its line shows that place instead of a count.
+    // No layout omits exactly one place, because the line with the count could show that place
+    // instead.
     const auto add_fewer = [&](bool roomy, SourceDetail detail, std::size_t fewest) {
         for (std::size_t places = all + 1; places-- > fewest;) {
             if (places + 1 != count + finding.omitted_cuts) {

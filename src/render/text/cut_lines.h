@@ -17,9 +17,9 @@ namespace cyclewatch::render {
 // Adds the references to cut, one line for each place in the code, and the reason.
 void add_cut(Card& card, const model::Finding& finding);
 
-// The possible layouts of a card, the most detailed first. The first that fits is used. The full
-// list of places to change has priority over the source code of further suggestions and over most
-// owners. The source code of the first place has priority over a partial list of places.
+// The possible layouts of a card, the most detailed first. The first layout that fits is used. The
+// full list of places to change has priority over the source code of further suggestions and over
+// most owners. The source code of the first place has priority over a partial list of places.
 [[nodiscard]] std::vector<Layout> layouts_of(const model::Finding& finding);
 
 }  // namespace cyclewatch::render

@@ -92,8 +92,8 @@ void add_cycle(Card& card, const Finding& finding, std::size_t most_lines) {
     const std::size_t shown = total > most ? most - 1 : total;
     const auto is_cut = [&finding](const Reference& step) {
         return std::ranges::any_of(finding.cut, [&step](const Reference& cut) {
-            // A container item may have a location as a cut but not on the cycle, so a missing
-            // location matches any.
+            // The same container item may have a location in `cut` but not in `cycle`, so a step
+            // without a location matches every location.
             return cut.holder == step.holder && cut.label == step.label &&
                    cut.target == step.target &&
                    (step.location.empty() || cut.location == step.location);

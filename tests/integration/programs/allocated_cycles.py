@@ -16,7 +16,7 @@ MIB = 1 << 20
 
 
 class Buffer:
-    """An object with a dict, which is stored in front of the object like the GC header."""
+    """An object that has a GC header and the pointer to its `__dict__` in front of it."""
 
     def __init__(self, mib):
         self.mib = mib

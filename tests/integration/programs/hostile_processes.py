@@ -48,7 +48,7 @@ def expect(nbytes, pid=None):
 
 
 def fork_once(then, done=[]):
-    """Fork on the first call. The child continues, and calls `then` at exit."""
+    """Fork on the first call. The child process returns too, and calls `then` at exit."""
     if not done:
         done.append(True)
         sys.stdout.flush()

@@ -4,7 +4,7 @@
 The expected line ends with a comment: an arrow (`<-`) and the labels of the attributes, as
 NAME/LABEL if several programs have the same label. A double arrow (`<=`) marks the line of a class.
 That line is reported for stores in generated code if classes have line numbers (3.13 and later).
-Usage: located_cycles.py [trace], to run under a trace function, as debuggers and coverage tools do.
+Usage: located_cycles.py [trace]. With "trace", a trace function is active, as in a debugger.
 """
 
 import contextlib
@@ -206,7 +206,7 @@ def by_computed_name():
 
 class Handed:
     def finish_later(self):
-        """The function handed() binds this method; no method of the class does."""
+        """The function handed() binds this method; the methods of the class do not bind it."""
 
 
 def handed():

@@ -90,7 +90,7 @@ def backwards(folder):
 
 @contextlib.contextmanager
 def failing(fault):
-    """The disk fails in this block."""
+    """Makes the disk fail inside the `with` block."""
     if fault == "full":
         os.environ["FAILING_DISK"] = "1"
     elif fault == "file size":

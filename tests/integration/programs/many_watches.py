@@ -61,7 +61,7 @@ TYPES = [each for each in vars(_native).values() if isinstance(each, type)]
 
 
 def levels():
-    """Memory in KiB, allocated blocks, tracked objects and refcounts of our objects."""
+    """Return the process's memory and object counts, and the refcounts of cyclewatch's objects."""
     gc.collect()
     with open("/proc/self/statm") as file:
         pages = int(file.read().split()[1])

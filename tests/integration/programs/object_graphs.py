@@ -116,7 +116,7 @@ def edges_of(description):
 def build(description, make_owner=None):
     """Build the graph and return its roots. All other objects are garbage or already freed.
 
-    `make_owner(storage)` creates the owning instances, if given.
+    If given, `make_owner(storage)` creates the instances that own a storage.
     """
     edges = edges_of(description)
     objects = {}
@@ -146,8 +146,8 @@ def expected(description, generation):
     """Positions of the nodes that a collection of `generation` must free, and of the survivors.
 
     Nodes reachable from roots survive. Other nodes to which no node refers are freed immediately.
-    The collector finds the unreachable nodes among those that are young enough, and frees them
-    together with the objects to which only unreachable objects refer.
+    The collector finds the unreachable nodes in the collected generations, and frees them together
+    with the objects to which only unreachable objects refer.
     """
     everything = set(range(len(description)))
     edges = edges_of(description)

@@ -16,7 +16,7 @@ cyclewatch.warn_tensor_cycles(devices="cpu")
 
 
 class Engine:
-    """Refers to itself through a callback list if it leaks."""
+    """If `leaks` is true, refers to itself through its list of callbacks."""
 
     def __init__(self, leaks):
         self.activations = torch.empty(int(sys.argv[2]) << 20, dtype=torch.uint8)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Creates cycles that own memory from a simulation of torch's CUDA allocator and memory history.
+"""Creates cycles that own memory of a simulated CUDA allocator, which records a memory history.
 
 The simulation implements `_cuda_memoryStats` and `_cuda_isHistoryEnabled` of `torch._C`, and
 `_snapshot` of `torch.cuda.memory`. Usage: recorded_memory.py SCENARIO; prints the findings as JSON.
@@ -97,7 +97,7 @@ def calls():
 
 
 def stand_in_for_torch(allocator):
-    """Add modules as if the program had imported torch and used a device."""
+    """Add simulated torch modules, in the state after a device has been used."""
     modules = {
         name: types.ModuleType(name)
         for name in ("torch", "torch._C", "torch.cuda", "torch.cuda.memory")
@@ -171,7 +171,7 @@ def as_torch_2_6():
 
 
 def named_by_torch():
-    """torch itself gathers and symbolizes the call stack, which CPU builds support, too."""
+    """torch itself gathers and symbolizes the call stack; its CPU builds can do this too."""
     for name in [name for name in sys.modules if name.split(".")[0] == "torch"]:
         del sys.modules[name]
     import torch.cuda.memory
@@ -240,7 +240,7 @@ def two_kinds_one_after_the_other():
 
 
 def over_budget():
-    """The first snapshot exceeds the budget."""
+    """The first snapshot takes longer than the watch's budget allows."""
     allocator.before_snapshot = lambda: time.sleep(0.3)
     two_kinds_one_after_the_other()
 

@@ -2,8 +2,9 @@
 """Helpers for the hostile programs: an owner, a cycle, and `main()`, which runs a scenario.
 
 PROGRAM SCENARIO [--watch]. The output of a scenario must be the same with and without a watch. With
-`--watch`, an additional line contains the retained bytes and the titles of the findings. It also
-contains whether this interpreter's collector clears the weak references to all unreachable objects.
+`--watch`, an additional line contains the retained bytes and the titles of the findings. The line
+also shows whether this interpreter's collector clears the weak references to all unreachable
+objects.
 """
 
 import gc

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints everything that a program can observe about the cycle collector as JSON.
 
-transparency_program.py [--watch [--warn]] [--census] [--owners] [--torch] [--threshold N]
+Usage: transparency_program.py [--watch [--warn]] [--census] [--owners] [--torch] [--threshold N].
 
 `--watch` starts a watch, and `--census` lists the live owners before each collection; the output
 must be the same without them.
@@ -135,7 +135,7 @@ def make_garbage(number, payload):
 
 
 def make_suspended(payload):
-    """A suspended generator in a cycle, which its finalizer closes."""
+    """Leave a suspended generator in a cycle; its `finally` block runs when it is finalized."""
 
     def generate():
         held = payload()

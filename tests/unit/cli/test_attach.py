@@ -49,7 +49,7 @@ for line in sys.stdin:
 
 
 class Child:
-    """A Python process that executes the script whose path it reads."""
+    """A Python process that reads the path of a script from stdin and executes the script."""
 
     def __init__(self, *arguments):
         # In development mode, CPython imports each codec whose name it checks.
@@ -82,7 +82,7 @@ def child(request):
 
 @pytest.fixture
 def remote_exec(monkeypatch, child):
-    """Calls of sys.remote_exec(), which the child executes."""
+    """Calls of the replaced sys.remote_exec(), which makes the child execute the script."""
     calls = []
 
     def execute(pid, script):
@@ -146,7 +146,7 @@ def test_older_interpreter_here(command):
 
 @pytest.fixture
 def ignored(monkeypatch):
-    """Calls of sys.remote_exec(), which has no effect."""
+    """Calls of the replaced sys.remote_exec(), which only records them."""
     calls = []
     monkeypatch.setattr(sys, "remote_exec", lambda *call: calls.append(call), raising=False)
     return calls

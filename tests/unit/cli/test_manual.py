@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The manual page, the reference and the settings are consistent with the parser."""
+"""The manual page, the command-line reference and the settings are consistent with the parser."""
 
 import importlib.util
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Garbage of a known shape is counted without analyzing it: the totals must not differ."""
+"""Garbage whose shape was analyzed before is only counted; the totals must be the same."""
 
 import gc
 import random
@@ -33,7 +33,7 @@ class Slotted:
 
 
 class Storing:
-    """Methods store all references, so the storing lines are known without tracemalloc."""
+    """Methods store all references, so their locations are known even without tracemalloc."""
 
     __slots__ = ()
 
@@ -76,7 +76,7 @@ def link(parent, child, name, way):
 
 
 def leak(choose):
-    """Drop a random cycle of one to three objects with one or two tensors."""
+    """Create and drop a random cycle of one to three objects with one or two tensors."""
     members = [choose.choice(CLASSES)() for _ in range(choose.randint(1, 3))]
     ways = ("direct", "direct", "list", "dict", "closure", "bound")
     for parent, child in zip(members, members[1:] + members[:1], strict=True):
