@@ -74,8 +74,8 @@ answers were written down before the first run. In that run, all 17 were *first*
 Later, the penalty for library code was removed from the ranking, but these programs contain no
 library code. The other 130 programs and their accepted answers were written by people who had not
 seen cyclewatch. In their first run, 118 of them were *first*; general rules were then derived from
-the other 12. A rule was removed if no verdict on a trial program, on a case above or on a published
-library became worse without the rule (see below).
+the other 12. Rules were removed if no verdict on a trial program, on a case above or on a published
+library became worse without them (see below).
 
 The following programs are not *first*:
 
