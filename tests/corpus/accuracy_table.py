@@ -18,15 +18,16 @@ HEAD = """\
 
 Written by `{switch}=1 pytest tests/corpus`; do not edit. Each row is a program in
 `tests/corpus/cases/` that contains a reference cycle. If its name begins with a letter and a
-number, the program is a miniature of a cycle that a public project had and removed. The *accepted*
-answers are the references that the project removed or that its discussions recommend removing.
-Programs whose names begin with `own` were written for cyclewatch and cover other shapes of cycles.
-Most programs were written together with the ranking of suggestions, so the numbers guard against
-regressions but do not predict the result for another program.
+number, the program is a reduced version of a cycle that existed in a public project and was removed
+there. The *accepted* answers are the references that the project removed, or whose removal its
+maintainers or users recommended. Programs whose names begin with `own` were written for cyclewatch
+and cover other kinds of cycles. Most programs were written together with the ranking of
+suggestions, so the numbers reveal regressions but do not predict how often the suggestion is right
+for other programs.
 
 References are written *holder label*, as in the report; `+` joins references that must be cut
-together. The results for Python {versions} are equal unless a cell says otherwise. *Rank* is the
-position of the first accepted answer among the suggestions.
+together. The results for Python {versions} are equal unless a table cell lists several versions.
+*Rank* is the position of the first accepted answer among the suggestions.
 
 """
 
@@ -38,16 +39,18 @@ LIBRARIES = """\
 
 ## Published libraries
 
-These are leaks in published versions of libraries (`make real`; `tests/real/README.md` explains the
-verdicts). The rules for references that lead back to one parent were derived from the following
-{seen} cases. Verdicts: {seen_counts}. Two accepted answers (`pypsa_network`, `openpyxl_workbook`)
-were extended when findings began to list all references that lead back to a parent. With the
-earlier answers, the verdict on both would be *next*. However, the earlier answers are not enough:
-if only their references are cut, 353 of the 360 data frames and blocks of pypsa, and 2 of the 3
-objects of openpyxl, remain in cycles. With the extended answers, none remains. The answer for
-`sentence_transformers_trainer` is not enough either: even without the references to the trainer,
-the model is in a cycle with its model card. The libraries are in directories named `site-packages`,
-so that their code counts as library code. In other directories, the verdicts are the same.
+The following tables list leaks in published versions of libraries (`make real`;
+`tests/real/README.md` explains the verdicts). The rules for references that lead back to one parent
+were derived from the following {seen} cases. Verdicts: {seen_counts}. Two accepted answers
+(`pypsa_network`, `openpyxl_workbook`) were extended when findings began to list all references that
+lead back to a parent. With the earlier answers, the verdict on both would be *next*. However, the
+earlier answers do not fix these leaks: if only the references in them are cut, 353 of the 360 data
+frames and blocks of pypsa, and 2 of the 3 objects of openpyxl, remain in cycles. If the references
+in the extended answers are cut, none remains. The accepted answer for
+`sentence_transformers_trainer` does not fix its leak either: even without the references to the
+trainer, the model is in a cycle with its model card. The libraries are in directories named
+`site-packages`, so that cyclewatch classifies their code as library code. If the libraries are in
+other directories, the verdicts are the same.
 
 {seen_table}
 No rule was derived from the following {unseen} leaks, and their accepted answers were written down
@@ -63,15 +66,16 @@ TRIALS = """\
 first suggestion is an accepted answer, and *next* if an alternative is. An *alarming* suggestion
 would break the program or drop the user's data. Verdicts: {counts}.
 
-The programs in `shape_trials.py` have the shapes of cycles for which rules were added. The 17
-programs in `ecosystem_trials.py` were written with knowledge of the rules, but their accepted
-answers were fixed before the first run, in which all 17 were *first*. The 12 programs in
+The programs in `shape_trials.py` contain the kinds of cycles for which rules were added. The 17
+programs in `ecosystem_trials.py` were written by an author who knew the rules, but their accepted
+answers were written down before the first run. In that run, all 17 were *first*. The 12 programs in
 `blind_trials.py` were written after the ranking was finished. In their first run, 11 of them were
-*first* and 1 was *alarming* (`recent_cache`); a rule was derived from this program afterwards. The
-penalty for library code was also removed later, but it does not apply to these programs. The other
-130 programs and their accepted answers were written by people who had not seen cyclewatch. 118 of
-them were *first* before general rules were derived from the remaining 12. A rule was removed if no
-trial program, no case above and no published library needs it (see below).
+*first* and 1 was *alarming* (`recent_cache`); a rule was derived from this program afterwards.
+Later, the penalty for library code was removed from the ranking, but these programs contain no
+library code. The other 130 programs and their accepted answers were written by people who had not
+seen cyclewatch. In their first run, 118 of them were *first*; general rules were then derived from
+the other 12. Rules were removed if no verdict on a trial program, on a case above or on a published
+library became worse without them (see below).
 
 The following programs are not *first*:
 
@@ -86,15 +90,18 @@ DIFFS = """\
 
 `cyclewatch explain --diff` can propose a change to the source for {patterns} patterns. To check the
 proposals, each diff was applied to a copy of its program, and the program was run again. *Removed*
-means that the program ended as before, with the same output, and left no tensor for the collector.
-Half of the trial programs, selected by a checksum of their names, were not inspected while the code
-that proposes diffs was written. In the first run on that half, 18 of 18 diffs removed the finding.
+means that the changed program exited with the same status and output as before, and that the
+collector found no unreachable tensor. Half of the trial programs, selected by a checksum of their
+names, were not looked at while the code that proposes diffs was written. In the first run on that
+half, 18 of 18 diffs removed the finding.
 
-Rules that refuse a diff were added after that run, because diffs had broken other programs. The
-first refuses a diff for a function in a public attribute; it was derived from a published library.
-The others refuse a diff if the code compares or inspects the function, stores values in the
-attribute that do not support weak references, or uses a part of a freed object. The unseen half was
-inspected for the last of these rules, so its current figures are no longer blind.
+After that run, rules were added that suppress unsafe diffs, because some diffs had broken other
+programs. The first rule was derived from a published library: no diff is proposed for a function
+that is stored in a public attribute. According to the other rules, no diff is proposed if the code
+compares or inspects the function, stores values in the attribute that do not support weak
+references, or uses an attribute or item of an object that the diff would free. The last of these
+rules was derived from the unseen half, so the current figures of that half are no longer those of
+unseen programs.
 
 | Programs with such a pattern | Number | Diff proposed | Removed | No diff |
 |---|---|---|---|---|
@@ -117,14 +124,15 @@ TAIL = """\
 
 ## Without names
 
-If every class, function, attribute and variable of a case is renamed, the accepted answer keeps its
-position. If two answers are a tie both with and without the names, they may change places:
-{either}. Handles that were passed to a caller are recognised by their names (cursor, lease, view),
-so `own_cursors_of_connection` and `own_iterator_of_loader` are not compared.
+If every class, function, attribute and variable of a case is renamed, the rank of the accepted
+answer does not change. In the following cases, two answers are a tie both with and without the
+names, and their order may change: {either}. `own_cursors_of_connection` and
+`own_iterator_of_loader` are not compared, because objects that were returned to a caller are
+recognized as handles by their names (cursor, lease, view).
 
 No answer and no signature changes if a case has additional tensors, if every frame and instance has
 unrelated objects, or if the hash seed is different. An additional tensor on every instance changes
-no answer either, but may swap the two answers of a tie.
+no answer either, but may swap two answers that are a tie.
 
 ## Not a finding
 

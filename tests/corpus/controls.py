@@ -2,7 +2,7 @@
 """Programs that must not produce a finding."""
 
 # %% acyclic
-"""Objects without a cycle are freed at once."""
+"""Objects that are not part of a cycle are freed immediately."""
 
 
 class Holder:
@@ -15,7 +15,7 @@ def control(payload):
 
 
 # %% rooted_exception
-"""A module keeps an exception, and with it frames and tensors: reachable."""
+"""A global list refers to an exception whose traceback keeps frames and tensors reachable."""
 
 import_errors = []
 
@@ -30,7 +30,7 @@ def control(payload):
 
 
 # %% rooted_finalizer
-"""A finalizer that calls a method of its own object keeps the object alive: reachable."""
+"""A weakref.finalize() of an object's own method keeps the object reachable."""
 
 import weakref
 
@@ -49,7 +49,7 @@ def control(payload):
 
 
 # %% rooted_loop
-"""A cycle that a live object refers to is reachable."""
+"""A live object refers to a cycle, so the cycle is reachable."""
 
 
 class Model:
@@ -63,7 +63,7 @@ def control(payload):
 
 
 # %% rooted_method_cache
-"""A class-level cache keeps every instance: reachable."""
+"""A cache in a class attribute keeps every instance reachable."""
 
 import functools
 
@@ -82,7 +82,7 @@ def control(payload):
 
 
 # %% shared_with_live
-"""A cycle refers to a tensor that a live object also refers to."""
+"""An unreachable cycle refers to a tensor to which a live object also refers."""
 
 
 class Model:
@@ -98,7 +98,7 @@ def control(payload):
 
 
 # %% without_owners
-"""Garbage that owns no device memory is not reported."""
+"""An unreachable cycle leads to no device memory."""
 
 
 class Node:

@@ -18,10 +18,10 @@ TABLE = FOLDER.parents[1] / "docs" / "accuracy.md"
 SECTION = "\n## What holds a live object\n"
 HEAD = """
 Each row of the second table is a program in `tests/live/cases.py` that keeps an object alive by
-mistake, with the first path of `why_alive()`. *Expected* is the number of programs for which the
-first path is the one that the program states. *Frees* is the number of these programs for which
-`path.cut_frees` is true. *Cut* is the label of `path.cut` and the object that it leads to. The
-programs were written together with the search for paths.
+mistake, and shows the first path that `why_alive()` returns. *Expected* is the number of programs
+for which the first path matches the one declared with the program. *Frees* is the number of these
+programs for which `path.cut_frees` is true. *Cut* shows the label and the target of the reference
+`path.cut`. The programs were written together with the code that searches for paths.
 
 | Python | Programs | Expected | Frees |
 |---|---|---|---|

@@ -33,13 +33,15 @@ TABLE_HEAD = """\
 """
 
 SHOWN = {
-    "lightning_trainer_fit": "All loops and connectors refer back to the Trainer.",
+    "lightning_trainer_fit": "All loops and connectors of a Trainer refer back to it.",
     "pypsa_network": "Accessors and components refer back to the Network, "
-    "and each component to itself.",
-    "openpyxl_workbook": "Two levels: worksheets refer to the Workbook, "
-    "cells and views to their worksheet.",
-    "trimesh_permutate": "Helpers created when an attribute is read refer back to the mesh.",
-    "anndata_circular": "Mappings and the file manager refer back to their parent, the data.",
+    "and each component also refers to itself.",
+    "openpyxl_workbook": "There are two levels of parents: worksheets refer back to the Workbook, "
+    "and cells and views refer back to their worksheet.",
+    "trimesh_permutate": "When certain attributes of the mesh are read, it creates "
+    "helper objects that refer back to the mesh.",
+    "anndata_circular": "The aligned mappings and the file manager refer back to their parent, "
+    "the AnnData object.",
 }
 
 

@@ -34,7 +34,7 @@ def fixed(payload):
 
 
 # %% b4_tracer_and_graph
-"""A tracer and its output graph refer to each other; the graph owns example values."""
+"""A tracer and its output graph refer to each other; the graph refers to the tensors."""
 
 EXPECTED = ["OutputGraph .root_tx", "GraphArgument .example"]
 

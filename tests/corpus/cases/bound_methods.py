@@ -35,7 +35,7 @@ def fixed(payload):
 
 
 # %% c3_chosen_method
-"""A scheduler picks one of its methods and stores it."""
+"""A scheduler selects one of its methods and stores the bound method."""
 
 import weakref
 
@@ -61,7 +61,7 @@ def fixed(payload):
 
 
 # %% c4_cached_method
-"""A container caches which of its validators to use as a bound method."""
+"""A container selects one of its validation methods and caches the bound method."""
 
 EXPECTED = ["LeakyBatch .validate_cached", "validate_locked __self__"]
 
@@ -99,7 +99,7 @@ def fixed(payload):
 
 
 # %% k3_cached_accessor
-"""Reading an attribute caches a helper in the instance; the helper refers back to it."""
+"""Reading an attribute caches a helper in the instance; the helper refers to the instance."""
 
 import functools
 
@@ -138,7 +138,7 @@ def fixed(payload):
 
 
 # %% own_builtin_iterator
-"""A loader keeps a lazy map over one of its own methods."""
+"""A loader stores a map() iterator that calls one of the loader's methods."""
 
 EXPECTED = ["load __self__", "Loader .batches"]
 

@@ -2,7 +2,7 @@
 """Caches, dicts and objects that contain themselves."""
 
 # %% own_attribute_dict
-"""A dict that is its own attribute namespace."""
+"""An instance of a dict subclass uses itself as its `__dict__`."""
 
 EXPECTED = ["Settings __dict__"]
 
@@ -22,7 +22,7 @@ def fixed(payload):
 
 
 # %% own_cached_property
-"""A cached property is a function that captures the object it is cached in."""
+"""The value of a cached property is a function that captures the object."""
 
 import functools
 
@@ -98,7 +98,7 @@ def fixed(payload):
 
 
 # %% own_notebook_cells
-"""A notebook's namespace and its list of outputs both keep the results of cells."""
+"""The namespace of a notebook and its list of outputs both refer to the results of cells."""
 
 EXPECTED = ["dict ['model'] + dict [<int>]"]
 
@@ -145,7 +145,7 @@ def fixed(payload):
 
 
 # %% own_weak_key_cache
-"""The values of a weak-keyed cache refer to its keys, so nothing in it is weak."""
+"""The values of a WeakKeyDictionary refer to its keys, so no entry is ever removed."""
 
 import weakref
 

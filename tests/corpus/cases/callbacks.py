@@ -229,7 +229,7 @@ def fixed(payload):
 
 
 # %% own_shared_variable
-"""Two callbacks share a variable that leads back to the object that stores both."""
+"""Two callbacks share a variable through which the object that stores them can be reached."""
 
 EXPECTED = ["read closure:store + write closure:store"]
 

@@ -2,7 +2,7 @@
 """Classes created on each call."""
 
 # %% own_class_attribute
-"""A class is created on each call and keeps data as a class attribute."""
+"""A class is created on each call and stores data in a class attribute."""
 
 EXPECTED = ["Plugin .weights"]
 
@@ -27,7 +27,7 @@ def fixed(payload):
 
 
 # %% own_class_of_one
-"""An object gets its own class, which keeps the object as a class attribute."""
+"""An object gets its own class, and an attribute of that class refers to the object."""
 
 EXPECTED = ["Patched .instance"]
 
@@ -76,7 +76,7 @@ def fixed(payload):
 
 
 # %% own_class_shares_variable
-"""A class is created on each call and derived from another such class; their methods share data."""
+"""A class and its base class are created on each call, and their methods capture the same data."""
 
 EXPECTED = ["forward closure:scale + backward closure:scale"]
 
@@ -221,7 +221,7 @@ def fixed(payload):
 
 
 # %% own_slots_dataclass
-"""A dataclass with slots is created on each call: two classes that share their methods."""
+"""Each call creates a dataclass with slots, and thus two classes that share their methods."""
 
 import dataclasses
 

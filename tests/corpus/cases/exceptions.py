@@ -2,7 +2,7 @@
 """Stored exceptions whose tracebacks refer to the frames that store them."""
 
 # %% e1_artificial_traceback
-"""A helper keeps an error and the traceback that it builds for it in local variables."""
+"""A helper stores an error, and the traceback that it creates for the error, in local variables."""
 
 import sys
 import types
@@ -63,7 +63,7 @@ def fixed(payload):
 
 
 # %% e4_failed_future
-"""A future raises its own exception in a frame that holds the future."""
+"""A future raises its stored exception in a frame with a variable that refers to the future."""
 
 EXPECTED = ["result local:self"]
 
@@ -99,7 +99,7 @@ def fixed(payload):
 
 
 # %% e7_exception_in_local
-"""A function keeps an exception in a local variable after its handler."""
+"""A function keeps an exception in a local variable after the exception handler has ended."""
 
 EXPECTED = ["work local:last"]
 
@@ -125,7 +125,7 @@ def fixed(payload):
 
 
 # %% e7_exception_in_record
-"""A record keeps an exception whose frames hold the record."""
+"""A record stores an exception, and a frame in its traceback refers to the record."""
 
 EXPECTED = ["work local:record", "Record .error", "ValueError __traceback__"]
 
@@ -153,7 +153,7 @@ def fixed(payload):
 
 
 # %% own_exception_chain
-"""A function keeps the first error in order to raise a second one from it."""
+"""A function stores an error in a variable in order to raise a second error from it."""
 
 EXPECTED = ["work local:first"]
 

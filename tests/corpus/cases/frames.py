@@ -2,7 +2,7 @@
 """Stored frames, generators, coroutines and contexts."""
 
 # %% f1_frame_in_own_local
-"""A helper keeps its own frame in a local variable; its caller owns the tensor."""
+"""A helper stores its own frame in a local variable; the tensor is a variable of the caller."""
 
 import sys
 

@@ -31,7 +31,7 @@ def fixed(payload):
 
 
 # %% own_cursors_of_connection
-"""A connection lists the cursors that it handed out, to close them; callers keep a cursor."""
+"""A connection lists the cursors that it returned, to close them; callers keep a cursor."""
 
 import weakref
 
@@ -146,7 +146,7 @@ def fixed(payload):
 
 
 # %% own_iterator_of_loader
-"""A loader keeps the iterator that it handed out, to report progress."""
+"""A loader stores the iterator that it returned, to report progress."""
 
 import weakref
 

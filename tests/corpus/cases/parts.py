@@ -128,7 +128,7 @@ def fixed(payload):
 
 
 # %% own_owner_past_registration
-"""A class that registers attributes as children gets its parent through object.__setattr__()."""
+"""A class that registers attributes as children stores its parent with object.__setattr__()."""
 
 import weakref
 
@@ -205,7 +205,7 @@ def fixed(payload):
 
 
 # %% own_runner_in_scheduler
-"""A server creates a runner, which refers to it through a helper."""
+"""A server creates a runner, which refers to the server through a helper."""
 
 EXPECTED = ["Runner .server"]
 
@@ -308,7 +308,7 @@ def fixed(payload):
 
 
 # %% own_slot_of_queue
-"""A queue stores itself in each slot that is pushed; the pushed items lead to the memory."""
+"""A queue stores itself in each slot that is pushed to it; the slots refer to the memory."""
 
 EXPECTED = ["Slot .place"]
 

@@ -2,7 +2,7 @@
 """Cycles through many similar references to one object."""
 
 # %% own_error_knows_job
-"""A job lists its problems: exceptions that were never raised and refer to the job."""
+"""A job has a list of its problems: exceptions that were never raised and refer to the job."""
 
 EXPECTED = ["ReadError .job"]
 
@@ -117,7 +117,7 @@ def fixed(payload):
 
 
 # %% own_observer_list
-"""A subject keeps methods of its observers, and each observer keeps the subject."""
+"""A subject stores methods of its observers, and each observer refers to the subject."""
 
 import weakref
 
@@ -214,7 +214,7 @@ def fixed(payload):
 
 
 # %% own_two_kinds_of_commands
-"""A canvas lists commands of two classes, which refer to the canvas in order to undo."""
+"""A canvas lists commands of two classes; the commands refer to the canvas to undo changes."""
 
 EXPECTED = ["Paint .receiver + Erase .receiver"]
 
