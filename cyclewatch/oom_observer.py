@@ -2,8 +2,8 @@
 """Examines failed allocations of torch's CUDA allocator, at most once per second.
 
 The observer itself is native (src/watch/oom_observer.h). It can be attached only after the program
-has initialized CUDA. This is checked when ``oom_autopsy()`` or a step begins, and after each
-collection.
+has initialized CUDA. Therefore each entry of ``oom_autopsy()``, each step and each collection
+checks for CUDA.
 """
 
 from __future__ import annotations
@@ -36,5 +36,5 @@ def start(handler: Callable[[Memory], None]) -> None:
 
 
 def stop() -> None:
-    """Ignore further failures. torch cannot detach the observer, which does nothing from now on."""
+    """Ignore further failures. The observer remains attached, because torch cannot detach it."""
     _native.set_oom_handler(None)

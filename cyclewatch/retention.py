@@ -38,8 +38,8 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
     thread runs during the call.
 
     On a free-threaded build, the other threads are stopped during the call, and gradients and views
-    are not followed. Modules, classes and functions are immortal there once the program has started
-    a thread, so that "C code" holds them.
+    are not followed. On such a build, modules, classes and functions become immortal when the
+    program starts a thread, and are then shown as held by "C code".
 
     Args:
         obj_or_weakref: The object, or a :class:`weakref.ref` to it.
@@ -77,8 +77,8 @@ def assert_released(obj_or_weakref: object, reason: str | None = None) -> None:
         del model
         cyclewatch.assert_released(reference, "the trainer must not keep the model")
 
-    If the object itself is passed, its only other references must be variables of the caller.
-    No collection is run: an object that only a reference cycle keeps alive counts as not released.
+    If the object itself is passed, its only other references must be variables of the caller. No
+    collection is run: an object that only a reference cycle keeps alive has not been released.
 
     Args:
         obj_or_weakref: The object, or a :class:`weakref.ref` to it.
@@ -131,7 +131,7 @@ def live_owners(
 
     Tensors of equal type, device, shape and dtype are one group if their paths are equal, except
     for indexes and the keys of dicts with more than 64 keys. Tensors that a collection would free
-    are left out; :func:`scan` finds those::
+    are omitted; :func:`scan` finds such tensors::
 
         for owner in cyclewatch.live_owners():
             print(owner.nbytes, owner.count, owner.type, owner.category, owner.held_by[0])

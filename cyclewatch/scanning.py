@@ -40,7 +40,7 @@ def scan(
     """Report the unreachable reference cycles that keep tensors alive, without a collection.
 
     Needs no watch. Nothing is freed, no finalizer and no weakref callback runs, and the collector's
-    counters do not change. The findings are those that ``gc.collect(generation)`` would cause.
+    counters do not change. A watch would report the same findings after ``gc.collect(generation)``.
     Their `collected` is "not yet", or "never" for cycles frozen by ``gc.freeze()``, which no
     collection frees::
 
@@ -53,7 +53,8 @@ def scan(
     so an object that one of them would resurrect counts as unreachable.
 
     On a free-threaded build, the other threads are stopped during the search, and `generation` has
-    no effect. Frozen objects are not examined there, and their referents count as alive.
+    no effect. On such a build, frozen objects are not examined, and the objects that they refer to
+    are considered alive.
 
     Args:
         generation: Examine the objects of this generation and younger ones: 0, 1 or 2.
@@ -99,8 +100,8 @@ def dead_bytes(*, generation: int = 2, frozen: bool = True) -> dict[str, int]:
         frozen: As in :func:`scan`.
 
     Returns:
-        Bytes by device, counting each storage once. Devices without unreachable tensors are left
-        out.
+        Bytes by device, counting each storage once. Devices without unreachable tensors are
+        omitted.
 
     Raises:
         As in :func:`scan`.

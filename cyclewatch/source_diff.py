@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proposes a source change that removes a reference cycle, as a unified diff.
 
-Only for patterns whose fix is mechanical, and only if the source has the expected form: otherwise
-NoDiff is raised. Never called during a collection.
+A diff is proposed only if the fix of the pattern is mechanical and the source has the expected
+form; otherwise NoDiff is raised. Never called during a collection.
 """
 
 from __future__ import annotations
@@ -79,10 +79,11 @@ def _variants(finding: Finding) -> str:
 
 
 def _check_excerpts(finding: Finding, path: str, text: str) -> None:
-    """Raise NoDiff unless the lines in the report are those of the file.
+    """Raise NoDiff unless the source lines in the report match the file.
 
-    The start time of the watch is not enough, because a watch can begin long after the modules were
-    loaded. The report has no lines of a file that changed after the process began.
+    The start time of the watch cannot show whether the file has changed since it was loaded,
+    because a watch can begin long after that. The report contains no lines of a file that changed
+    after the process began.
     """
     lines = text.removeprefix(source_edit.BYTE_ORDER_MARK).removesuffix("\n").split("\n")
     for cut in finding.cuts:
@@ -314,8 +315,8 @@ def _define_weak(source: Source, uses: Iterable[tuple[str, ast.stmt]]) -> None:
 def _check_stored_on_target(finding: Finding, source: Source) -> None:
     """Raise NoDiff unless the target created the objects that lead to the callable.
 
-    An object created elsewhere may outlive the target, or be the only one that keeps it alive until
-    the call.
+    An object created elsewhere may outlive the target, or may be the only object that keeps the
+    target alive until the call.
     """
     [target, *others] = {cut.target for cut in finding.cuts}
     if others:
@@ -387,7 +388,7 @@ def _caveat(finding: Finding) -> str:
 
 
 def _attributes(finding: Finding) -> set[str]:
-    """The attributes of the target through which the cycle goes."""
+    """The attributes of the target that are part of the cycle."""
     targets = {cut.target for cut in finding.cuts}
     return {each.label[1:] for each in finding.cycle if each.holder in targets}
 

@@ -32,7 +32,7 @@ _Node = TypeVar("_Node", bound=ast.AST)
 
 
 class NoDiff(Exception):  # noqa: N818 - not an error
-    """No change is proposed; the message is a clause that gives the reason."""
+    """Raised if no change is proposed; the message is a clause that gives the reason."""
 
 
 class _Edit(NamedTuple):
@@ -273,7 +273,7 @@ class Source:
         return text[:at] + new + text[at:]
 
     def first_line(self, statement: Function | ast.stmt) -> int:
-        """The line on which a statement begins, with its decorators."""
+        """The line on which a statement begins, including its decorators."""
         decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
         return min([statement.lineno, *(each.lineno for each in decorators)])
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds objects that may not support weak references, and functions that may be kept for later.
+"""Finds objects that may not support weak references, and functions that may be called later.
 
-Only simple forms in the same file are found; the comment above a diff names what to check.
+The second group are functions that other code may store. Only simple forms in the same file are
+found; the comment above a diff tells the user to check the rest.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def _check_value(source: Source, value: ast.expr, seen: set[tuple[int, str]]) ->
 
 
 def _is_checked(source: Source, variable: ast.Name, seen: set[tuple[int, str]]) -> bool:
-    """Whether the file assigns the variable. Raises NoDiff if a value is unsuitable."""
+    """Whether the file assigns the variable. Raises NoDiff for an unsuitable value."""
     name = variable.id
     for scope in (*source.ancestors(variable), source.tree):
         if not isinstance(scope, (*FUNCTIONS, ast.Module)):
@@ -187,7 +188,7 @@ def is_read(node: ast.AST) -> bool:
 
 
 def check_stays_inside(source: Source, name: str, is_function: bool) -> None:
-    """Raise NoDiff unless stored functions in the attribute `name` are only called or tested.
+    """Raise NoDiff unless the functions stored in the attribute `name` are only called or tested.
 
     `is_function` is false if the attribute stores a container of functions.
     """
@@ -199,7 +200,7 @@ def check_stays_inside(source: Source, name: str, is_function: bool) -> None:
 def _check_use(
     source: Source, node: ast.expr, name: str, start: ast.expr, is_function: bool
 ) -> None:
-    """Raise NoDiff if an expression around `node` may keep a function for later."""
+    """Raise NoDiff if an expression around `node` may let other code store a function."""
     user = source.parent(node)
     match user:
         case ast.Call(func=function) if function is node:

@@ -142,7 +142,7 @@ def _from_loader(path: str) -> str | None:
 def _is_unchanged(path: str) -> bool:
     """Whether the path has led to the same, unchanged file since this process began.
 
-    Folders and symbolic links on the path may have been replaced by others that are older.
+    A folder or symbolic link on the path may have been replaced by an older one.
     """
     for each in {os.path.abspath(path), os.path.realpath(path)}:
         while True:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds code that may use a part of an object after the object is freed.
+"""Finds code that may use a part of an object after the object itself is freed.
 
-It must be certain that each created object outlives its parts. Only one file is examined; the
-comment above a diff names what to check.
+The parts of an object are its attributes and items, and the results of calls with the object as an
+argument. Only one file is examined; the comment above a diff tells the user to check the rest.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 def check_not_temporary(source: Source, target: ast.ClassDef, names: set[str]) -> None:
     """Raise NoDiff unless each instance of `target` that the file creates outlives its parts.
 
-    `names` are the attributes of the instance through which the cycle goes.
+    `names` are the attributes of the instance that are part of the cycle.
     """
     makers = _makers(source, target)
     parts = _Parts(source, makers, names)
@@ -55,8 +55,7 @@ def check_not_temporary(source: Source, target: ast.ClassDef, names: set[str]) -
 def check_not_registered(source: Source, owner: ast.ClassDef, name: str) -> None:
     """Raise NoDiff if a method of `owner` stores `self` in another object.
 
-    Objects above and below it in the tree of parents and children are allowed.
-    `name` is the attribute that stores the parent.
+    Its parents and its children may store it. `name` is the attribute that stores the parent.
     """
     for method in _methods(owner):
         this = parameters(method)[:1]
@@ -194,7 +193,7 @@ class _Parts:
         return isinstance(user, ast.AnnAssign)
 
     def check_function(self, function: ast.AST) -> None:
-        """Raise NoDiff if a function creates an object and keeps only a part of it."""
+        """Raise NoDiff if a function creates an object and stores or returns only a part of it."""
         created = _created(self._source, function, self._makers)
         parts = self._found(function, created)
         for value in [*_returned(function), *_stored(function, created | parts)]:
@@ -314,7 +313,7 @@ def _stored(
 ) -> Iterator[ast.expr]:
     """The values that a scope stores in objects other than those in `inside`.
 
-    Assignments to attributes and items of the objects in `attributes_of` are left out, too.
+    Also ignores assignments to attributes and items of the objects in `attributes_of`.
     """
     shared = {n for node in _own(scope) for n in getattr(node, "names", ()) if isinstance(n, str)}
     for node in _own(scope):

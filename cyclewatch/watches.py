@@ -79,7 +79,7 @@ class Watch:
             self._autopsy.__exit__(None, None, None)
 
     def __call__(self) -> None:
-        """Stop the watch, as the function returned by torch's warn_tensor_cycles() does."""
+        """Stop the watch, like the function that torch's warn_tensor_cycles() returns."""
         self.stop()
 
     def report(self) -> Report:
@@ -101,8 +101,8 @@ class Watch:
         While automatic collection is off or objects are frozen, also scans for unreachable tensors,
         within the watch's budget. Such a scan examines the objects created since the last
         collection, and the frozen objects. Its findings are reported in the step in which they
-        appear, and marked as not collected. The first such finding logs a warning. See `scan_every`
-        and `census_every` of :func:`warn_tensor_cycles`.
+        appear, and marked as not collected. A warning is logged for the first such finding. See
+        `scan_every` and `census_every` of :func:`warn_tensor_cycles`.
 
         Args:
             number: 0 to 2**63 - 1.

@@ -107,7 +107,7 @@ def _explain(
 
 
 def _places(finding: cyclewatch.Finding) -> str:
-    """All places in the code to change; the card may omit some."""
+    """All locations in the code to change; the card may omit some."""
     places: dict[tuple[str, str], list[cyclewatch.Reference]] = {}
     for number, cut in enumerate(finding.cuts):
         where = f"{cut.location} (class {cut.base_class})" if cut.base_class else cut.location

@@ -48,7 +48,7 @@ class _Parser(argparse.ArgumentParser):
     def option(
         self, *flags: str, convert: Callable[[str], object] | None = None, **more: Any
     ) -> None:
-        """Add an option with a value; `convert` raises ValueError for an invalid one."""
+        """Add an option with a value; `convert` raises ValueError for an invalid value."""
 
         def checked(word: str) -> object:
             try:

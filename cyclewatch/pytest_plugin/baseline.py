@@ -42,7 +42,7 @@ class Entry:
     reason: str
 
     def line(self, signature: str) -> str:
-        """The line of the file, without the comma."""
+        """The entry as a line of the file, without the comma."""
         fields: dict[str, object] = {"count": self.count, "test": self.test, "title": self.title}
         fields["reason"] = self.reason
         return ": ".join(json.dumps(part, ensure_ascii=False) for part in (signature, fields))

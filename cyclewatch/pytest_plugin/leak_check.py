@@ -37,7 +37,7 @@ class TensorCycle(pytest.fail.Exception):  # type: ignore[misc, name-defined]
     """Raised to fail a phase; the message contains the cards. Not part of the public API."""
 
     def __init__(self, text: str) -> None:
-        """Create the exception without a traceback, because that would only show the plugin."""
+        """Create the exception without a traceback, which would only show the plugin's frames."""
         super().__init__(text, pytrace=False)
 
 

@@ -38,7 +38,7 @@ _MAX_LINES = 20
 
 
 class Summary:
-    """The summary of a run. Under xdist, only the controller has one."""
+    """The summary of a run. Under xdist, only the controller has a summary."""
 
     def __init__(
         self, settings: Settings, results: ProcessResults, baseline_update: BaselineUpdate | None
