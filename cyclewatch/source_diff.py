@@ -177,7 +177,10 @@ def _weak_argument(finding: Finding, source: Source) -> str:
 def _weak_property(finding: Finding, source: Source) -> str:
     """Make an attribute a property that stores a weak reference: no reader or writer changes."""
     if finding.tie:
-        raise NoDiff("cutting another reference is as good, so the parent is uncertain")
+        raise NoDiff(
+            "cutting another reference is equally good, so it is uncertain which object is the "
+            "parent"
+        )
     done = set()
     for cut in finding.cuts:
         name = _after(cut.label, ".")
@@ -270,7 +273,7 @@ def _clear_function(finding: Finding, source: Source) -> str:
             continue
         around = list(source.ancestors(node))
         if not source.is_called(node) or not any(each in around for each in block):
-            raise NoDiff(f"line {node.lineno} may keep {node.id} for later")
+            raise NoDiff(f"line {node.lineno} may let other code call {node.id} later")
         if source.function_of(node) not in (outer, *within):
             raise NoDiff(f"another inner function calls {node.id}")
         source_syntax.check_eager(source, node)

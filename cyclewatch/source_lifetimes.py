@@ -228,7 +228,9 @@ def _check_use(
         case _ if isinstance(user, _TESTS):
             return
         case _:
-            raise NoDiff(f"line {node.lineno} may keep a function of .{name} for later")
+            raise NoDiff(
+                f"line {node.lineno} may let other code call a function from .{name} later"
+            )
     if isinstance(user, ast.expr):
         _check_use(source, user, name, start, is_function)
 
@@ -249,5 +251,5 @@ def _item(target: ast.expr) -> str:
     """The loop variable, or the last of several, as in `for key, value in functions.items()`."""
     item = target.elts[-1] if isinstance(target, ast.Tuple) else target
     if not isinstance(item, ast.Name):
-        raise NoDiff(f"line {target.lineno} may keep a function for later")
+        raise NoDiff(f"line {target.lineno} may let other code call a stored function later")
     return item.id

@@ -45,7 +45,7 @@ def check_not_temporary(source: Source, target: ast.ClassDef, names: set[str]) -
             raise NoDiff(f"line {node.lineno} may create a temporary {name}")
     for call in source.all(ast.Call):
         if _is_creation(source, call, makers) and not parts.is_kept(call):
-            raise NoDiff(f"line {call.lineno} may use a part of a temporary object")
+            raise NoDiff(f"line {call.lineno} may use an attribute or item of a temporary object")
     for function in source.functions():
         parts.check_function(function)
     for scope in [source.tree, *source.functions()]:
@@ -198,7 +198,10 @@ class _Parts:
         parts = self._found(function, created)
         for value in [*_returned(function), *_stored(function, created | parts)]:
             if self._leaves(value, created, parts):
-                raise NoDiff(f"line {value.lineno} keeps a part of an object, but not the object")
+                raise NoDiff(
+                    f"line {value.lineno} stores or returns an attribute or item of an object, but "
+                    "not the object"
+                )
 
     def check_replaced(self, scope: ast.AST) -> None:
         """Raise NoDiff if a part is used after its object is deleted or replaced."""
@@ -213,7 +216,10 @@ class _Parts:
             ]
             for value in _stored(scope, {name} | parts) if freed or loops else ():
                 if self._leaves(value, {name}, parts):
-                    raise NoDiff(f"line {value.lineno} stores a part of a replaced object")
+                    raise NoDiff(
+                        f"line {value.lineno} stores an attribute or item of an object that may be "
+                        "freed when its variable is reassigned"
+                    )
             for node in [each for each in variables if each.id in parts and is_read(each)]:
                 for loop in loops:
                     # The variable refers to a part of the previous object until it is assigned.
@@ -222,7 +228,10 @@ class _Parts:
                     if loop.lineno <= node.lineno < begin or node.lineno > (loop.end_lineno or 0):
                         freed.append(node.lineno - 1)
                 if freed and node.lineno > min(freed):
-                    raise NoDiff(f"line {node.lineno} uses a part of an object that may be freed")
+                    raise NoDiff(
+                        f"line {node.lineno} uses an attribute or item of an object that may be "
+                        "freed"
+                    )
 
     def _found(self, scope: ast.AST, created: set[str]) -> set[str]:
         """The variables of a scope that may refer to parts of the created objects."""

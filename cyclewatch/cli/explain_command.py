@@ -59,7 +59,7 @@ def _print_diff(finding: cyclewatch.Finding, report: cyclewatch.Report, as_json:
     except source_edit.NoDiff as error:
         reason = str(error)
     except (ValueError, OverflowError):
-        reason = "the report has no valid start time to compare the source with"
+        reason = "the report has no valid start time, so the source may have changed since the run"
     if as_json:
         data = {"signature": finding.signature, "diff": diff, "reason": reason}
         terminal.raw(json.dumps(data, indent=1) + "\n")

@@ -308,8 +308,8 @@ def _add_readers(command: Callable[..., _Parser]) -> None:
         "explain",
         "explain a pattern and how to fix it",
         "Print the explanation of a pattern, with example code before and after the fix. For a "
-        "signature, also print the card of the finding, which is looked up in the reports, and all "
-        "places in the code to change.",
+        "signature, search the reports for the finding, and also print its card and all locations "
+        "in the code to change.",
     )
     explain.switch(
         "--diff",
@@ -377,8 +377,8 @@ def _add_writers(command: Callable[..., _Parser]) -> None:
     merge = command(
         "merge",
         "merge reports",
-        "Merge the reports of several processes, ranks or runs. Equal findings become one, with "
-        "its occurrences in each process.",
+        "Merge the reports of several processes, ranks or runs. Findings with "
+        "the same signature become one finding, with its occurrences in each process.",
     )
     _add_output(merge, "output file (default: standard output, as JSON)")
     _add_files(merge)
@@ -388,8 +388,8 @@ def _add_writers(command: Callable[..., _Parser]) -> None:
         "remove private information from a report",
         "Write a report without the program's paths, names or source code. The source code is "
         "always removed, because it contains paths and names. Signatures are kept to identify "
-        "findings. They are hashes of the names in a cycle, so a correct guess of all of these "
-        "names can be confirmed.",
+        "findings. Signatures are hashes of the names in a cycle, so somebody who guesses all of "
+        "these names can use the signature to check the guess.",
     )
     strip.switch("--source", help="remove the lines of source code")
     strip.switch("--paths", help="remove folders: /home/me/train.py:30 becomes train.py:30")
