@@ -112,7 +112,7 @@ def _places(finding: cyclewatch.Finding) -> str:
     for number, cut in enumerate(finding.cuts):
         where = f"{cut.location} (class {cut.base_class})" if cut.base_class else cut.location
         places.setdefault((cut.label, where or f"unknown location {number + 1}"), []).append(cut)
-    lines = [f"all {len(places) + finding.omitted_cuts} places to change:"]
+    lines = [f"all {len(places) + finding.omitted_cuts} locations to change:"]
     for (label, where), cuts in places.items():
         lines.append(f"    {label}  {where}")
         lines.extend(

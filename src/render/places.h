@@ -22,7 +22,7 @@ struct Place {
 // without a location are not grouped.
 [[nodiscard]] std::vector<Place> places_of(const model::Finding& finding);
 
-// "14 references at 7 places; one alone is not enough". REQUIRES: several places.
+// "14 references in 7 locations; all of them must be cut". REQUIRES: several places.
 [[nodiscard]] std::string all_of_places(const model::Finding& finding,
                                         const std::vector<Place>& places);
 

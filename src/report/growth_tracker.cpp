@@ -99,8 +99,8 @@ void GrowthTracker::update(Group& group, model::GrowthUnit unit, std::uint64_t m
     const std::uint64_t now = group.bytes.back();
     const double duration = times_.back() - times_.front();
     const Rises rises = rises_of(group.bytes, group.peak);
-    // A group starts to grow only if the last census is a rise. This excludes caches that have
-    // filled up.
+    // A group is first classified as growing only if its size rose in the last census. This
+    // excludes caches that have filled up.
     const bool grows = rises.count >= kRises && (rises.is_last || group.growing) &&
                        times_.size() > kComparisons && duration > 0 && now >= min_bytes;
     if (!grows) {
