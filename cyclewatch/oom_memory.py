@@ -28,7 +28,7 @@ class Memory:
         device: "cpu", "cuda:0" ...
         requested: The size of the failed allocation; None if unknown.
         in_use: As measured by `source`.
-        limit: The size or the limit of the memory; None if unknown.
+        limit: The capacity of the memory, or the limit on its use; None if unknown.
         source: How `in_use` was measured.
         reachable: Tensors that are reachable from Python.
         dead: Tensors in cycles that the next collection frees.

@@ -22,7 +22,7 @@ _next = 0.0  # no examination before this time
 
 
 def start(handler: Callable[[Memory], None]) -> None:
-    """Call `handler` on the allocating thread with the memory use, for each failure examined."""
+    """Call `handler` with the memory use on the allocating thread, for each examined failure."""
 
     def on_failure(device: int, requested: int, limit: int) -> None:
         # Takes about twice as long as a full collection.

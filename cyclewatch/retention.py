@@ -32,10 +32,10 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
     A reference that does not come from a Python object has the root "C code". Such a path is shown
     only if there is no other path.
 
-    Does not free or change any object, and does not run code of the program. One exception: if only
-    C code seems to hold the object, torch creates the Python objects of gradients, of bases of
-    views and of the nodes of autograd graphs. Takes about as long as ``gc.collect()``. No other
-    thread runs during the call.
+    Does not free or change any object, and does not run any of the program's code. It creates
+    objects only if nothing but C code seems to hold the object: then torch creates Python objects
+    for gradients, bases of views and autograd nodes. Takes about as long as ``gc.collect()``. No
+    other thread runs during the call.
 
     On a free-threaded build, the other threads are stopped during the call, and gradients and views
     are not followed. On such a build, modules, classes and functions become immortal when the

@@ -49,8 +49,8 @@ def scan(
         print(cyclewatch.scan().to_text())
 
     Takes about as long as the collection. Memory to which C++ code also refers, such as the
-    autograd graph of a stored loss, counts as alive. Weakref callbacks and finalizers do not run,
-    so an object that one of them would resurrect counts as unreachable.
+    autograd graph of a stored loss, is considered alive. Weakref callbacks and finalizers do not
+    run, so an object that one of them would resurrect is considered unreachable.
 
     On a free-threaded build, the other threads are stopped during the search, and `generation` has
     no effect. On such a build, frozen objects are not examined, and the objects that they refer to

@@ -284,7 +284,7 @@ def _clear_function(finding: Finding, source: Source) -> str:
 def _clear(
     source: Source, block: list[ast.stmt], names: list[str], used: set[str], parameters: list[str]
 ) -> None:
-    """Clear `names` after the last use of `used` in `block`, also if the block raises."""
+    """Clear `names` after the last use of `used` in `block`, even if the block raises."""
     uses = [i for i, statement in enumerate(block) if used & names_in(statement)]
     if not set(names) <= {name for statement in block for name in names_in(statement)}:
         raise NoDiff(f"the function does not use {names[0]}")

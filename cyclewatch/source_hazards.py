@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds code that would behave differently with a weak reference, or with a lambda for a method.
+"""Finds code that depends on a reference being strong, or on a callable not being a lambda.
 
 Only common forms in the same file are found; the comment above a diff tells the user to check the
 rest.

@@ -25,8 +25,8 @@ _RETURNS = (ast.Return, ast.Yield, ast.YieldFrom)
 def check_values(source: Source, owner: ast.ClassDef, name: str) -> None:
     """Raise NoDiff unless all values stored in `owner.name` certainly support weak references.
 
-    These are None, `self`, instances that the file creates, and parameters to which only such
-    values are passed in the file.
+    Such values are None, `self`, instances that the file creates, and parameters to which the file
+    passes only such values.
     """
     stores = [n for n in source.all(ast.Attribute) if n.attr == name and not is_read(n)]
     try:

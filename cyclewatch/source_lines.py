@@ -38,11 +38,12 @@ def read_source(path: str) -> list[str] | None:
 
 
 def excerpts(locations: list[str]) -> list[tuple[int, list[str]]]:
-    """For each "path:line" or "path:module.Class.field", the first line's number and the lines.
+    """The number of the first line, and the lines to show, for each location.
 
-    These are the line itself and one line before and after it, each truncated to 200 characters.
-    For a field, it is only the line that declares it, or the line of the class if the class does
-    not declare it. If the source is not available, the list is empty.
+    A location is "path:line" or "path:module.Class.field". For a line, its neighbors are also
+    shown. For a field, only the line that declares it is shown, or the line of the class if the
+    class does not declare the field. Lines are truncated to 200 characters. If the source is not
+    available, the list is empty.
     """
     files: dict[str, list[str]] = {}
     fields: dict[str, dict[str, int]] = {}

@@ -322,7 +322,7 @@ def _stored(
 ) -> Iterator[ast.expr]:
     """The values that a scope stores in objects other than those in `inside`.
 
-    Also ignores assignments to attributes and items of the objects in `attributes_of`.
+    Assignments to attributes and items of the objects in `attributes_of` are ignored, too.
     """
     shared = {n for node in _own(scope) for n in getattr(node, "names", ()) if isinstance(n, str)}
     for node in _own(scope):

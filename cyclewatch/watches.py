@@ -43,8 +43,9 @@ class Watch:
     """A watch for reference cycles that keep tensors alive; active until :meth:`stop`.
 
     Returned by :func:`watch`, :func:`warn_tensor_cycles` and :func:`observe_tensor_cycles`. As a
-    context manager, it stops the watch on exit. Dropping the last reference does not stop it. The
-    report and the statistics stay available after :meth:`stop`. All methods are thread-safe.
+    context manager, it stops the watch on exit. A watch continues if the last reference to its
+    :class:`Watch` is dropped. The report and the statistics stay available after :meth:`stop`. All
+    methods are thread-safe.
 
     Examples:
         >>> with cyclewatch.watch(devices="cpu") as watch:
@@ -187,7 +188,7 @@ def warn_tensor_cycles(
         min_bytes: Ignore findings that retain fewer bytes.
         budget: Share of wall time that the watch may use, above 0 and at most 1. If the budget is
             exceeded, only some collections are searched for owners. Totals are then lower bounds,
-            and the report states how many collections were not searched.
+            and the report contains the number of collections that were not searched.
         capture_values: Also record values from the program, such as dict keys that are not
             identifiers.
         source_lines: Show the line of code of each suggestion, with one line before and after it.
@@ -197,8 +198,8 @@ def warn_tensor_cycles(
             of this number; 0 disables scans. By default it scans while automatic collection is off
             (``gc.disable()``, a threshold of 0) or objects are frozen (``gc.freeze()``).
         census_every: Number of calls of :meth:`Watch.step` between two censuses of the reachable
-            tensors; 0 for none. A group of tensors whose memory grew in 3 of the last 5 censuses is
-            listed in `Report.growing`, and logged once. A census takes about as long as
+            tensors; 0 disables censuses. A group of tensors whose memory grew in 3 of the last 5
+            censuses is listed in `Report.growing`, and logged once. A census takes about as long as
             :func:`census`, and is skipped if it does not fit the budget.
         oom: Write a report if the program or a thread ends with an out-of-memory error, as
             :class:`oom_autopsy` does for a block.

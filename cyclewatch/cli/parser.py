@@ -119,8 +119,8 @@ def make_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog=PROGRAM,
         description="Find reference cycles that keep device memory alive, and the reference to "
-        "cut: run a program under a watch, then read its reports. FILE is a .json or .html report, "
-        "a folder of reports, a glob, or - for standard input.",
+        "cut: run a program with cyclewatch run, then read its reports. FILE is a .json or .html "
+        "report, a folder of reports, a glob, or - for standard input.",
         epilog=f"Exit status: {EXIT_STATUS} See {PROGRAM} COMMAND --help for a command.",
         allow_abbrev=False,
     )
@@ -145,11 +145,12 @@ def make_parser() -> argparse.ArgumentParser:
 def _add_run(command: Callable[..., _Parser]) -> None:
     run = command(
         "run",
-        "run a program under a watch",
-        "Run an unmodified Python program under a watch. The cyclewatch process is replaced "
-        "by python. Nothing is printed while the program runs. The report is written at the first "
-        "finding; at exit, one sentence on standard error summarizes the findings and names the "
-        "report. Arguments after the program are passed to it.",
+        "run a program and report its reference cycles",
+        "Run an unmodified Python program and report the reference cycles that keep device memory "
+        "alive. The cyclewatch process is replaced by python. Nothing is printed "
+        "while the program runs. The report is written at the first finding; at exit, one sentence "
+        "on standard error summarizes the findings and names the report. Arguments after the "
+        "program are passed to it.",
         usage=f"{PROGRAM} run [OPTION...] SCRIPT [ARGUMENT...]\n"
         f"       {PROGRAM} run [OPTION...] -m MODULE [ARGUMENT...]\n"
         f"       {PROGRAM} run [OPTION...] -c COMMAND [ARGUMENT...]",
@@ -182,8 +183,8 @@ def _add_run(command: Callable[..., _Parser]) -> None:
     run.setting(
         "--budget",
         metavar="SHARE",
-        help="share of wall time that the watch may use, such as 0.01 or 1%%; beyond that, only "
-        "some collections are searched (default: 0.01)",
+        help="share of wall time that the watch may use, such as 0.01 or 1%%; if it is exceeded, "
+        "only some collections are searched (default: 0.01)",
     )
     run.setting(
         "--no-source",

@@ -84,7 +84,7 @@ class RecordGroup:
 
     @property
     def largest(self) -> CycleRecord:
-        """The record to show for the group."""
+        """The record that represents the group in the summary."""
         return max(self.records, key=lambda record: record["retained_bytes"])
 
     @property
