@@ -75,7 +75,7 @@ def _calls_in(path: str, switches: dict[str, set[str]]) -> Iterator[str]:
 
 
 def _imported_names(tree: ast.AST) -> dict[str, str]:
-    """Map each imported name to what it refers to: {"collector": "gc", "off": "gc.disable"}."""
+    """Map each imported name to its full name: {"collector": "gc", "off": "gc.disable"}."""
     import ast
 
     names = {}

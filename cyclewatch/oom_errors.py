@@ -35,8 +35,8 @@ def is_out_of_memory(error: BaseException) -> bool:
 def is_of_another_process(error: BaseException) -> bool:
     """Whether `error` was raised in a worker process and then re-raised in this process.
 
-    The text of such an error's cause (multiprocessing, concurrent.futures) or its own message
-    (torch's DataLoader) contains the worker's traceback.
+    The worker's traceback is then in the text of the error's cause (multiprocessing,
+    concurrent.futures) or in the error's message (torch's DataLoader).
     """
     return type(error.__cause__).__name__ in (
         "RemoteTraceback",

@@ -81,15 +81,15 @@ def _variants(finding: Finding) -> str:
 def _check_excerpts(finding: Finding, path: str, text: str) -> None:
     """Raise NoDiff unless the source lines in the report match the file.
 
-    The start time of the watch cannot show whether the file has changed since it was loaded,
-    because a watch can begin long after that. The report contains no lines of a file that changed
-    after the process began.
+    The start time of the watch does not show whether the file has changed since the process loaded
+    it, because the watch may have started much later. The report contains no lines of a file that
+    changed after the process began.
     """
     lines = text.removeprefix(source_edit.BYTE_ORDER_MARK).removesuffix("\n").split("\n")
     for cut in finding.cuts:
         if cut.source is None:
             raise NoDiff(
-                "the report has no source lines to compare the file with: they were left out, or "
+                "the report has no source lines to compare the file with: they were disabled, or "
                 f"{path} changed after the program began"
             )
         context = source_lines.CONTEXT if len(cut.source.lines) > 1 else 0  # none for a field

@@ -73,7 +73,7 @@ def check_weakly_referable(source: Source, node: ast.ClassDef) -> None:
 
 
 def check_any_callable(source: Source) -> None:
-    """Raise NoDiff if the file reads attributes of functions, because those of a lambda differ."""
+    """Raise NoDiff if the file reads attributes of functions: a lambda has different attributes."""
     classes = {node.name for node in source.all(ast.ClassDef)}
     for node in [*source.all(ast.Attribute), *source.all(ast.Constant)]:
         word = getattr(node, "attr", "") or getattr(node, "value", "")

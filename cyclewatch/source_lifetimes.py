@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds objects that may not support weak references, and functions that may be called later.
+"""Finds objects that may not be weakly referable, and functions that other code may call later.
 
-The second group are functions that other code may store. Only simple forms in the same file are
-found; the comment above a diff tells the user to check the rest.
+Only simple forms in the same file are found; the comment above a diff tells the user to check the
+rest.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _check_value(source: Source, value: ast.expr, seen: set[tuple[int, str]]) ->
 
 
 def _is_checked(source: Source, variable: ast.Name, seen: set[tuple[int, str]]) -> bool:
-    """Whether the file assigns the variable. Raises NoDiff for an unsuitable value."""
+    """Whether the file assigns the variable. Raises NoDiff if a value is not weakly referable."""
     name = variable.id
     for scope in (*source.ancestors(variable), source.tree):
         if not isinstance(scope, (*FUNCTIONS, ast.Module)):

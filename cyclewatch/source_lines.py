@@ -40,10 +40,10 @@ def read_source(path: str) -> list[str] | None:
 def excerpts(locations: list[str]) -> list[tuple[int, list[str]]]:
     """The number of the first line, and the lines to show, for each location.
 
-    A location is "path:line" or "path:module.Class.field". For a line, its neighbors are also
-    shown. For a field, only the line that declares it is shown, or the line of the class if the
-    class does not declare the field. Lines are truncated to 200 characters. If the source is not
-    available, the list is empty.
+    A location is "path:line" or "path:module.Class.field". For a line, the lines before and after
+    it are also shown. For a field, only the line that declares it is shown, or the line of the
+    class if the class does not declare the field. Lines are truncated to 200 characters. If the
+    source is not available, the list is empty.
     """
     files: dict[str, list[str]] = {}
     fields: dict[str, dict[str, int]] = {}

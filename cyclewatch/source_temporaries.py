@@ -55,7 +55,8 @@ def check_not_temporary(source: Source, target: ast.ClassDef, names: set[str]) -
 def check_not_registered(source: Source, owner: ast.ClassDef, name: str) -> None:
     """Raise NoDiff if a method of `owner` stores `self` in another object.
 
-    Its parents and its children may store it. `name` is the attribute that stores the parent.
+    Storing `self` in a parent or a child is allowed. `name` is the attribute that stores the
+    parent.
     """
     for method in _methods(owner):
         this = parameters(method)[:1]

@@ -69,7 +69,7 @@ class Summary:
         if data is None:
             if self._settings.report is not None:
                 self._results.notes.append(
-                    f"{node.gateway.id} crashed; the report lacks its findings"
+                    f"{node.gateway.id} crashed; the report does not include its findings"
                 )
             return
         results = ProcessResults(**data)
