@@ -2,8 +2,8 @@
 """Examines failed allocations of torch's CUDA allocator, at most once per second.
 
 The observer itself is native (src/watch/oom_observer.h). It can be attached only after the program
-has initialized CUDA. Therefore each ``oom_autopsy()`` block and each step checks, when it begins,
-whether CUDA has been initialized. Each collection checks this when it ends.
+has initialized CUDA. Whether CUDA has been initialized is checked when an ``oom_autopsy()`` block
+or a step begins, and after each collection.
 """
 
 from __future__ import annotations

@@ -56,7 +56,8 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
     Raises:
         TypeError: The object is a plain value such as an int, or `paths` is not an integer.
         ValueError: `paths` is less than 1 or greater than 100.
-        RuntimeError: On a free-threaded build, other threads created objects in every attempt.
+        RuntimeError: On a free-threaded build, every attempt failed because other threads
+            created objects.
         MemoryError: There is not enough memory for the references between all objects.
 
     Examples:
@@ -87,7 +88,8 @@ def assert_released(obj_or_weakref: object, reason: str | None = None) -> None:
     Raises:
         AssertionError: The object is alive. The text contains the paths.
         TypeError: The object does not support weak references, or `reason` is not a string.
-        RuntimeError: On a free-threaded build, other threads created objects in every attempt.
+        RuntimeError: On a free-threaded build, every attempt failed because other threads
+            created objects.
         MemoryError: As in :func:`why_alive`.
 
     Examples:

@@ -68,7 +68,8 @@ def scan(
     Raises:
         ValueError: An invalid argument.
         TypeError: `devices` has the wrong type.
-        RuntimeError: On a free-threaded build, other threads created objects in every attempt.
+        RuntimeError: On a free-threaded build, every attempt failed because other threads
+            created objects.
         MemoryError: There is not enough memory for the scan, which needs 24 bytes per examined
             object.
 

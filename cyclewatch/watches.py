@@ -191,9 +191,9 @@ def warn_tensor_cycles(
             and the report contains the number of collections that were not searched.
         capture_values: Also record values from the program, such as dict keys that are not
             identifiers.
-        source_lines: Show the line of code of each suggestion, with one line before and after it.
-            Reports contain these lines. The source is read after the collection, unless the file
-            has changed since this process began.
+        source_lines: Show the line of code of each reference to cut, with one line before and after
+            it. Reports contain these lines. The source is read after the collection, unless the
+            file has changed since this process began.
         scan_every: :meth:`Watch.step` scans for unreachable tensors in each step that is a multiple
             of this number; 0 disables scans. By default it scans while automatic collection is off
             (``gc.disable()``, a threshold of 0) or objects are frozen (``gc.freeze()``).
@@ -262,7 +262,7 @@ def observe_tensor_cycles(
         min_bytes: Ignore findings that retain fewer bytes.
         budget: Share of wall time that the watch may use.
         capture_values: Also record values from the program.
-        source_lines: Show the line of code of each suggestion.
+        source_lines: Show the line of code of each reference to cut.
 
     Returns:
         The active watch.

@@ -130,9 +130,10 @@ class LeakCheck:
         recurs: Callable[[Finding], bool],
         error: BaseException | None,
     ) -> None:
-        """Find the cycles that the phase left as garbage. Raises TensorCycle if they fail the test.
+        """Find the cycles that the phase left as garbage.
 
-        If the phase itself raised `error`, the text of TensorCycle is added to its report instead.
+        Raises TensorCycle if these cycles fail the test. If the phase itself raised `error`, the
+        text of TensorCycle is added to its report instead.
         """
         if when == "teardown" and isinstance(run.item, pytest.Function):
             # The values of torn-down fixtures, which pytest is about to drop.

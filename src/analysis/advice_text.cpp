@@ -208,8 +208,9 @@ std::string advice_for_other_slots(const CollapsedGraph& graph, const Cut& cut) 
                                    [&](const Candidate& kind) { return is_slot(kind, of_field); });
     };
     return std::string(needs(false) ? " For a slot, replace the name in `__slots__`." : "") +
-           (needs(true) ? " For a dataclass with slots, declare it as a field with `init=False`."
-                        : "");
+           (needs(true)
+                ? " For a dataclass with slots, declare the new name as a field with `init=False`."
+                : "");
 }
 
 // Advice on changing a set of back pointers. `code` is the code for the first one; the differences

@@ -190,8 +190,8 @@ TEST(Cut, DeclaresTheNewNameOfADataclassWithSlotsAsAField) {
     };
     const std::string slot = "For a slot, replace the name in `__slots__`.";
     const std::string field =
-        "For a dataclass with slots, declare it as a field with `init=False`.";
-    EXPECT_NE(advice(".", "/slot:").find("stays. " + field), std::string::npos)
+        "For a dataclass with slots, declare the new name as a field with `init=False`.";
+    EXPECT_NE(advice(".", "/slot:").find("`trainer`. " + field), std::string::npos)
         << advice(".", "/slot:");
     EXPECT_EQ(advice(".", "/slot:").find(slot), std::string::npos);
     EXPECT_NE(advice("/slot:", "/slot:").find(field), std::string::npos);
