@@ -22,11 +22,12 @@ listeners: list[Callable[[Sequence[Finding]], None]] = []
 
 
 class assert_no_tensor_cycles:  # noqa: N801 - used like a function, as in contextlib
-    """Context manager that raises :class:`TensorCycleError` if its block leaves tensor cycles.
+    """Context manager that raises :class:`TensorCycleError` if its block creates tensor cycles.
 
-    Collects garbage before the block, so that older garbage is not attributed to it, and after the
-    block. Objects to which variables outside the block still refer are alive and are not checked.
-    If the block raises, it is not checked, because the traceback keeps its variables alive.
+    Collects garbage before and after the block. The first collection prevents older garbage from
+    being attributed to the block. Objects that are still referenced from outside the block are not
+    checked. If the block raises, it is not checked, because the traceback keeps its variables
+    alive.
 
     ``with ... as watch`` binds the :class:`Watch`, whose report contains all findings. The error is
     raised only for findings with the status "new". Under the pytest plugin, a test that catches the

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the process watch during interpreter startup.
+"""Starts the watch of ``cyclewatch run`` or CYCLEWATCH=1 during interpreter startup.
 
-``cyclewatch-autostart.pth`` calls :func:`start` if CYCLEWATCH=1 is set, or if ``cyclewatch run``
-replaced its process with this one. Under CYCLEWATCH=1 an error here does not prevent the program
-from starting; under ``run`` it does.
+``cyclewatch-autostart.pth`` calls :func:`start` if CYCLEWATCH=1 is set, or if this process has
+replaced that of ``cyclewatch run``. If the watch cannot be started, the program runs without it
+under CYCLEWATCH=1, but does not run under ``cyclewatch run``.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _start_watch(run: str | None) -> None:
 
 
 def _variables() -> str:
-    """The environment variables of cyclewatch, for error messages."""
+    """The environment variables for cyclewatch and their values, for error messages."""
     names = sorted(name for name in os.environ if name.startswith("CYCLEWATCH_"))
     return ", ".join(f"{name}={os.environ[name]!r}" for name in names)
 

@@ -25,7 +25,7 @@ _FREEZE = {"gc": {"freeze"}}
 
 
 def location(frozen: bool) -> str:
-    """Where collection was switched off, or objects were frozen: "train.py:12 (gc.disable())".
+    """The location that switched collection off or froze objects: "train.py:12 (gc.disable())".
 
     Empty if there is no such call in the user's code, or more than one.
     """
@@ -75,7 +75,7 @@ def _calls_in(path: str, switches: dict[str, set[str]]) -> Iterator[str]:
 
 
 def _imported_names(tree: ast.AST) -> dict[str, str]:
-    """What each imported name refers to: {"collector": "gc", "off": "gc.disable"}."""
+    """Map each imported name to its full name: {"collector": "gc", "off": "gc.disable"}."""
     import ast
 
     names = {}

@@ -17,8 +17,8 @@ class TensorCycleWarning(UserWarning):
     are known. Each finding causes one warning, no matter how often the cycle occurs.
 
     To silence one finding, use :func:`cyclewatch.ignore`; to silence all of them,
-    ``warnings.simplefilter("ignore", cyclewatch.TensorCycleWarning)``. With the filter "error"
-    the exception is logged, because it cannot propagate from a collection.
+    ``warnings.simplefilter("ignore", cyclewatch.TensorCycleWarning)``. With the warning filter
+    "error", the exception is logged, because it cannot propagate from a collection.
 
     Examples:
         >>> import warnings

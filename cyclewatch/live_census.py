@@ -67,8 +67,8 @@ class Census:
     def diff(self, before: Census) -> list[Growth]:
         """Return the groups that are larger than in an earlier census, the largest growth first.
 
-        Two groups are the same if their type, device, shape and dtype are equal, and their paths
-        except for indexes.
+        Two groups match if their type, device, shape and dtype are equal and their paths differ
+        only in indexes.
 
         Raises:
             TypeError: `before` is not a Census.

@@ -44,7 +44,7 @@ _PARSER.add_argument("--min-bytes", type=byte_count, default=0)
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Register ``%%cyclewatch``: run a cell under a watch, collect, and show its findings.
+    """Register ``%%cyclewatch``: watch a cell, collect garbage, and show the findings.
 
     ``%%cyclewatch [--devices NAMES] [--min-bytes N]``
     """

@@ -21,9 +21,9 @@ _UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether `error` is an out-of-memory error of Python or torch, on any device.
 
-    Matched by type: MemoryError, torch.OutOfMemoryError, and torch.AcceleratorError if its
-    ``error_code`` is that of a failed allocation. The error of torch's CPU allocator is a plain
-    RuntimeError and is matched by its text.
+    Matched by type: MemoryError, torch.OutOfMemoryError, and torch.AcceleratorError with the
+    ``error_code`` of a failed allocation. The error of torch's CPU allocator is a plain
+    RuntimeError and is matched by its message.
     """
     if isinstance(error, (MemoryError, _torch_type("OutOfMemoryError"))):
         return True
@@ -33,10 +33,10 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def is_of_another_process(error: BaseException) -> bool:
-    """Whether `error` was raised in a worker process and is raised again in this one.
+    """Whether `error` was raised in a worker process and then re-raised in this process.
 
-    The worker's traceback is then the text of the cause (multiprocessing, concurrent.futures) or a
-    part of the message (torch's DataLoader).
+    The worker's traceback is then in the text of the error's cause (multiprocessing,
+    concurrent.futures) or in the error's message (torch's DataLoader).
     """
     return type(error.__cause__).__name__ in (
         "RemoteTraceback",
@@ -53,7 +53,7 @@ def is_device_error(error: BaseException) -> bool:
 def requested_bytes(error: BaseException) -> int | None:
     """The size of the failed allocation according to the message of `error`; None if unknown.
 
-    Exact for torch's CPU allocator; rounded to 0.01 of the unit for devices.
+    The size is exact for torch's CPU allocator. For devices, torch rounds it to 0.01 of the unit.
     """
     import re  # late: `import cyclewatch` must be fast
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the use of memory: by reachable tensors, by tensors in dead cycles, and by the rest."""
+"""Measures the memory that reachable tensors, tensors in dead cycles, and everything else use."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Memory:
         device: "cpu", "cuda:0" ...
         requested: The size of the failed allocation; None if unknown.
         in_use: As measured by `source`.
-        limit: The size or the limit of the memory; None if unknown.
+        limit: The capacity of the memory, or the limit on its use; None if unknown.
         source: How `in_use` was measured.
         reachable: Tensors that are reachable from Python.
         dead: Tensors in cycles that the next collection frees.
@@ -40,7 +40,7 @@ class Memory:
     """
 
     def __init__(self, device: str, requested: int | None, limit: int | None = None) -> None:
-        """Examine `device`. Does not collect garbage, call a device or initialize one."""
+        """Examine `device`. Does not collect garbage, initialize a device, or run code on one."""
         self.device = device
         self.requested = requested
         self.owners = _native.live_owners([device], show_keys=False)
@@ -61,12 +61,12 @@ class Memory:
 
     @property
     def rest(self) -> int:
-        """Bytes that no tensor in Python owns. Negative if some tensors are not resident."""
+        """Bytes that no tensor in Python owns. Negative if tensors are not in resident memory."""
         return self.in_use - self.reachable - self.dead - self.frozen
 
 
 def keep_reserve() -> None:
-    """Map pages that are never touched, so that only address space is used."""
+    """Reserve address space by mapping pages that are never touched."""
     global _reserve
     if _reserve is None:
         import mmap  # late: `import cyclewatch` must be fast

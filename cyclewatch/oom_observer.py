@@ -2,8 +2,8 @@
 """Examines failed allocations of torch's CUDA allocator, at most once per second.
 
 The observer itself is native (src/watch/oom_observer.h). It can be attached only after the program
-has initialized CUDA. This is checked when ``oom_autopsy()`` or a step begins, and after each
-collection.
+has initialized CUDA. Whether CUDA has been initialized is checked when an ``oom_autopsy()`` block
+or a step begins, and after each collection.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _next = 0.0  # no examination before this time
 
 
 def start(handler: Callable[[Memory], None]) -> None:
-    """Call `handler` on the allocating thread with the memory use, for each failure examined."""
+    """Call `handler` with the memory use on the allocating thread, for each examined failure."""
 
     def on_failure(device: int, requested: int, limit: int) -> None:
         # Takes about twice as long as a full collection.
@@ -36,5 +36,5 @@ def start(handler: Callable[[Memory], None]) -> None:
 
 
 def stop() -> None:
-    """Ignore further failures. torch cannot detach the observer, which does nothing from now on."""
+    """Ignore further failures. The observer remains attached, because torch cannot detach it."""
     _native.set_oom_handler(None)

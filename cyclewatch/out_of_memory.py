@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports what uses the memory when an out-of-memory error leaves a block or the program."""
+"""Reports memory use when an out-of-memory error propagates out of a block or ends the program."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ _hooks: dict[Any, tuple[Any, Any]] = {}
 
 
 class oom_autopsy:  # noqa: N801 - used like a function, as in contextlib
-    """Context manager that reports what uses the memory if its block runs out of memory.
+    """Context manager that reports memory use if its block runs out of memory.
 
-    Writes the report ``cyclewatch-<script>-<pid>-oom.txt`` if one of the errors listed in
-    :func:`retry_on_oom` leaves the block, or ends the program or a thread while the block runs.
-    Also adds a note with the path of the report to the exception (``add_note()``), so that every
-    traceback shows the path::
+    Writes the report ``cyclewatch-<script>-<pid>-oom.txt`` if an out-of-memory error propagates out
+    of the block, or ends the program or a thread while the block runs. :func:`retry_on_oom` lists
+    these errors. Also adds a note with the path of the report to the exception (``add_note()``), so
+    that every traceback shows the path::
 
         with cyclewatch.oom_autopsy():
             train()
 
-    The report states how many bytes were requested and how many were in use: reachable from Python,
+    The report shows how many bytes were requested and how many were in use: reachable from Python,
     dead in cycles that a collection would free, and the rest. It contains the cards of these cycles
     and the largest reachable tensors. Nothing is collected. Tensors of the failed step are
     reachable, because the traceback of the exception refers to them.
@@ -59,7 +59,7 @@ class oom_autopsy:  # noqa: N801 - used like a function, as in contextlib
 
     Args:
         report_dir: Folder of the report, which is created if it does not exist; by default the
-            current directory. If it cannot be written, the temporary directory is used.
+            current directory. If this folder is not writable, the temporary directory is used.
 
     Examples:
         >>> with cyclewatch.oom_autopsy() as autopsy:
@@ -172,7 +172,7 @@ def _add_note(error: BaseException, note: str) -> None:
 
 
 def _report(error: BaseException) -> str:
-    """Write the report. Returns a line with its headline and its path."""
+    """Write the report. Returns a line with the headline and the path of the report."""
     global _observed
     observed, _observed = _observed, None
     if observed is not None and _is_failure_of(error, observed[0]):
@@ -185,7 +185,7 @@ def _report(error: BaseException) -> str:
 
 
 def _is_failure_of(error: BaseException, memory: oom_memory.Memory) -> bool:
-    """Whether `memory` describes `error`, whose message contains only a rounded size."""
+    """Whether `memory` describes `error`. The message of `error` contains a rounded size."""
     size = requested_bytes(error)
     return (
         is_device_error(error)

@@ -37,10 +37,11 @@ class collect_at:  # noqa: N801 - used like a function
     collection again if it was enabled before; ``with cyclewatch.collect_at() as collector:`` does
     so on exit.
 
-    With ``skip_if_clean=True``, a collection is skipped if a scan finds no dead tensor in
-    the generations to collect. Garbage without tensors is then not collected either. If there are
+    With ``skip_if_clean=True``, a collection is skipped if a scan finds no dead tensor in the
+    generations to collect. Garbage without tensors is then not collected either. If there are
     several ranks, either all of them skip the collection or none does. They agree through an
-    ``all_reduce`` over `group`. Without a group that supports CPU tensors, nothing is skipped.
+    ``all_reduce`` over `group`. Without a group that supports CPU tensors, no collection is
+    skipped.
 
     Args:
         every: Collect at the steps that are multiples of this number, except step 1.

@@ -154,7 +154,7 @@ def _print(text: str) -> None:
 
 
 def _is_within_line(stream: TextIO) -> bool:
-    """Whether a file ends without a newline; false if the stream is not a regular file."""
+    """Whether the file behind `stream` ends without a newline; false for a terminal or pipe."""
     try:
         number = stream.fileno()
         if not stat.S_ISREG(os.fstat(number).st_mode):
@@ -167,7 +167,7 @@ def _is_within_line(stream: TextIO) -> bool:
 
 
 def named_reports(settings: Mapping[str, Any], script: str) -> dict[str, str]:
-    """Map each format to its file if --output names the report; otherwise empty."""
+    """Map each format to its report file, if --output gives a file name; otherwise empty."""
     folder, name, formats = _report_location(settings["output"], settings["format"], script)
     return {each: f"{folder}/{name}.{_suffix(each)}" for each in formats if name}
 

@@ -32,14 +32,14 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
     A reference that does not come from a Python object has the root "C code". Such a path is shown
     only if there is no other path.
 
-    Does not free or change any object, and does not run code of the program. One exception: if only
-    C code seems to hold the object, torch creates the Python objects of gradients, of bases of
-    views and of the nodes of autograd graphs. Takes about as long as ``gc.collect()``. No other
-    thread runs during the call.
+    Does not free or change any object, and does not run any of the program's code. It creates
+    objects only if nothing but C code seems to hold the object: then torch creates Python objects
+    for gradients, bases of views and autograd nodes. Takes about as long as ``gc.collect()``. No
+    other thread runs during the call.
 
     On a free-threaded build, the other threads are stopped during the call, and gradients and views
-    are not followed. Modules, classes and functions are immortal there once the program has started
-    a thread, so that "C code" holds them.
+    are not followed. On such a build, modules, classes and functions become immortal when the
+    program starts a thread, and are then shown as held by "C code".
 
     Args:
         obj_or_weakref: The object, or a :class:`weakref.ref` to it.
@@ -56,7 +56,8 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
     Raises:
         TypeError: The object is a plain value such as an int, or `paths` is not an integer.
         ValueError: `paths` is less than 1 or greater than 100.
-        RuntimeError: On a free-threaded build, other threads created objects in every attempt.
+        RuntimeError: On a free-threaded build, every attempt failed because other threads
+            created objects.
         MemoryError: There is not enough memory for the references between all objects.
 
     Examples:
@@ -77,8 +78,8 @@ def assert_released(obj_or_weakref: object, reason: str | None = None) -> None:
         del model
         cyclewatch.assert_released(reference, "the trainer must not keep the model")
 
-    If the object itself is passed, its only other references must be variables of the caller.
-    No collection is run: an object that only a reference cycle keeps alive counts as not released.
+    If the object itself is passed, its only other references must be variables of the caller. No
+    collection is run: an object that only a reference cycle keeps alive has not been released.
 
     Args:
         obj_or_weakref: The object, or a :class:`weakref.ref` to it.
@@ -87,7 +88,8 @@ def assert_released(obj_or_weakref: object, reason: str | None = None) -> None:
     Raises:
         AssertionError: The object is alive. The text contains the paths.
         TypeError: The object does not support weak references, or `reason` is not a string.
-        RuntimeError: On a free-threaded build, other threads created objects in every attempt.
+        RuntimeError: On a free-threaded build, every attempt failed because other threads
+            created objects.
         MemoryError: As in :func:`why_alive`.
 
     Examples:
@@ -131,7 +133,7 @@ def live_owners(
 
     Tensors of equal type, device, shape and dtype are one group if their paths are equal, except
     for indexes and the keys of dicts with more than 64 keys. Tensors that a collection would free
-    are left out; :func:`scan` finds those::
+    are omitted; :func:`scan` finds such tensors::
 
         for owner in cyclewatch.live_owners():
             print(owner.nbytes, owner.count, owner.type, owner.category, owner.held_by[0])

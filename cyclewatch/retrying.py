@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A decorator that calls a function again after it ran out of memory."""
+"""A decorator that retries a function if it runs out of memory."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _DEVICE_MODULES = ("cuda", "xpu", "mtia", "npu")
 
 
 def retry_on_oom(attempts: int = 1) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Decorate a function to be called again after it ran out of memory.
+    """Decorator that retries a function if it runs out of memory.
 
     ``gc.collect()`` inside an ``except`` block does not free the objects of the failed call: the
     exception refers to its traceback, and the traceback's frames refer to all local variables. This
-    decorator leaves the handler first. It then clears the frames of the traceback, collects
-    garbage, empties torch's device cache if the program has initialized a device, and calls the
-    function again::
+    decorator leaves the ``except`` block first. It then clears the frames of the traceback,
+    collects garbage, empties torch's device cache if the program has initialized a device, and
+    calls the function again::
 
         @cyclewatch.retry_on_oom()
         def train_step(batch):
@@ -44,7 +44,7 @@ def retry_on_oom(attempts: int = 1) -> Callable[[Callable[P, T]], Callable[P, T]
     operations and only one rank retries, the other ranks wait for it.
 
     Args:
-        attempts: How many times to call the function again.
+        attempts: Maximum number of retries.
 
     Raises:
         TypeError: `attempts` is not an integer, or the function is a generator or a coroutine

@@ -40,7 +40,7 @@ def scan(
     """Report the unreachable reference cycles that keep tensors alive, without a collection.
 
     Needs no watch. Nothing is freed, no finalizer and no weakref callback runs, and the collector's
-    counters do not change. The findings are those that ``gc.collect(generation)`` would cause.
+    counters do not change. A watch would report the same findings after ``gc.collect(generation)``.
     Their `collected` is "not yet", or "never" for cycles frozen by ``gc.freeze()``, which no
     collection frees::
 
@@ -49,11 +49,12 @@ def scan(
         print(cyclewatch.scan().to_text())
 
     Takes about as long as the collection. Memory to which C++ code also refers, such as the
-    autograd graph of a stored loss, counts as alive. Weakref callbacks and finalizers do not run,
-    so an object that one of them would resurrect counts as unreachable.
+    autograd graph of a stored loss, is considered alive. Weakref callbacks and finalizers do not
+    run, so an object that one of them would resurrect is considered unreachable.
 
     On a free-threaded build, the other threads are stopped during the search, and `generation` has
-    no effect. Frozen objects are not examined there, and their referents count as alive.
+    no effect. On such a build, frozen objects are not examined, and the objects that they refer to
+    are considered alive.
 
     Args:
         generation: Examine the objects of this generation and younger ones: 0, 1 or 2.
@@ -67,7 +68,8 @@ def scan(
     Raises:
         ValueError: An invalid argument.
         TypeError: `devices` has the wrong type.
-        RuntimeError: On a free-threaded build, other threads created objects in every attempt.
+        RuntimeError: On a free-threaded build, every attempt failed because other threads
+            created objects.
         MemoryError: There is not enough memory for the scan, which needs 24 bytes per examined
             object.
 
@@ -99,8 +101,8 @@ def dead_bytes(*, generation: int = 2, frozen: bool = True) -> dict[str, int]:
         frozen: As in :func:`scan`.
 
     Returns:
-        Bytes by device, counting each storage once. Devices without unreachable tensors are left
-        out.
+        Bytes by device, counting each storage once. Devices without unreachable tensors are
+        omitted.
 
     Raises:
         As in :func:`scan`.

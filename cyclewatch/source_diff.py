@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proposes a source change that removes a reference cycle, as a unified diff.
 
-Only for patterns whose fix is mechanical, and only if the source has the expected form: otherwise
-NoDiff is raised. Never called during a collection.
+A diff is proposed only if the fix of the pattern is mechanical and the source has the expected
+form; otherwise NoDiff is raised. Never called during a collection.
 """
 
 from __future__ import annotations
@@ -79,16 +79,17 @@ def _variants(finding: Finding) -> str:
 
 
 def _check_excerpts(finding: Finding, path: str, text: str) -> None:
-    """Raise NoDiff unless the lines in the report are those of the file.
+    """Raise NoDiff unless the source lines in the report match the file.
 
-    The start time of the watch is not enough, because a watch can begin long after the modules were
-    loaded. The report has no lines of a file that changed after the process began.
+    The start time of the watch does not show whether the file has changed since the process loaded
+    it, because the watch may have started much later. The report contains no lines of a file that
+    changed after the process began.
     """
     lines = text.removeprefix(source_edit.BYTE_ORDER_MARK).removesuffix("\n").split("\n")
     for cut in finding.cuts:
         if cut.source is None:
             raise NoDiff(
-                "the report has no source lines to compare the file with: they were left out, or "
+                "the report has no source lines to compare the file with: they were disabled, or "
                 f"{path} changed after the program began"
             )
         context = source_lines.CONTEXT if len(cut.source.lines) > 1 else 0  # none for a field
@@ -176,7 +177,10 @@ def _weak_argument(finding: Finding, source: Source) -> str:
 def _weak_property(finding: Finding, source: Source) -> str:
     """Make an attribute a property that stores a weak reference: no reader or writer changes."""
     if finding.tie:
-        raise NoDiff("cutting another reference is as good, so the parent is uncertain")
+        raise NoDiff(
+            "cutting another reference is equally good, so it is uncertain which object is the "
+            "parent"
+        )
     done = set()
     for cut in finding.cuts:
         name = _after(cut.label, ".")
@@ -269,7 +273,7 @@ def _clear_function(finding: Finding, source: Source) -> str:
             continue
         around = list(source.ancestors(node))
         if not source.is_called(node) or not any(each in around for each in block):
-            raise NoDiff(f"line {node.lineno} may keep {node.id} for later")
+            raise NoDiff(f"line {node.lineno} may let other code call {node.id} later")
         if source.function_of(node) not in (outer, *within):
             raise NoDiff(f"another inner function calls {node.id}")
         source_syntax.check_eager(source, node)
@@ -280,7 +284,7 @@ def _clear_function(finding: Finding, source: Source) -> str:
 def _clear(
     source: Source, block: list[ast.stmt], names: list[str], used: set[str], parameters: list[str]
 ) -> None:
-    """Clear `names` after the last use of `used` in `block`, also if the block raises."""
+    """Clear `names` after the last use of `used` in `block`, even if the block raises."""
     uses = [i for i, statement in enumerate(block) if used & names_in(statement)]
     if not set(names) <= {name for statement in block for name in names_in(statement)}:
         raise NoDiff(f"the function does not use {names[0]}")
@@ -314,8 +318,8 @@ def _define_weak(source: Source, uses: Iterable[tuple[str, ast.stmt]]) -> None:
 def _check_stored_on_target(finding: Finding, source: Source) -> None:
     """Raise NoDiff unless the target created the objects that lead to the callable.
 
-    An object created elsewhere may outlive the target, or be the only one that keeps it alive until
-    the call.
+    An object created elsewhere may outlive the target, or may be the only object that keeps the
+    target alive until the call.
     """
     [target, *others] = {cut.target for cut in finding.cuts}
     if others:
@@ -387,7 +391,7 @@ def _caveat(finding: Finding) -> str:
 
 
 def _attributes(finding: Finding) -> set[str]:
-    """The attributes of the target through which the cycle goes."""
+    """The attributes of the target that are part of the cycle."""
     targets = {cut.target for cut in finding.cuts}
     return {each.label[1:] for each in finding.cycle if each.holder in targets}
 

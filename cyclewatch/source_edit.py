@@ -32,7 +32,7 @@ _Node = TypeVar("_Node", bound=ast.AST)
 
 
 class NoDiff(Exception):  # noqa: N818 - not an error
-    """No change is proposed; the message is a clause that gives the reason."""
+    """Raised if no change is proposed; the message is a clause that gives the reason."""
 
 
 class _Edit(NamedTuple):
@@ -123,7 +123,10 @@ class Source:
         return found[0]
 
     def bases_of(self, node: ast.ClassDef, complete: bool = False) -> list[ast.ClassDef]:
-        """A class and its bases in this file. If `complete`, raises NoDiff for unknown bases."""
+        """A class and its bases that the file defines.
+
+        If `complete`, raises NoDiff for unknown bases.
+        """
         found = [node]
         for base in node.bases:
             name = ast.unparse(base).partition("[")[0]
@@ -180,7 +183,7 @@ class Source:
         )
 
     def replace(self, node: ast.expr, expected: str | None, text: str) -> None:
-        """Replace an expression, whose source must be `expected`."""
+        """Replace an expression; its source must equal `expected`."""
         assert node.end_lineno is not None and node.end_col_offset is not None
         start = self._offset(node.lineno, node.col_offset)
         end = self._offset(node.end_lineno, node.end_col_offset)
@@ -273,7 +276,7 @@ class Source:
         return text[:at] + new + text[at:]
 
     def first_line(self, statement: Function | ast.stmt) -> int:
-        """The line on which a statement begins, with its decorators."""
+        """The line on which a statement begins, including its decorators."""
         decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
         return min([statement.lineno, *(each.lineno for each in decorators)])
 
@@ -313,7 +316,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _bound(node: ast.AST, reads: bool) -> list[str]:
-    """The names that a node binds and, if `reads` is true, those that it reads."""
+    """The names that a node binds and, if `reads` is true, the names that it reads."""
     match node:
         case ast.Import(names=names) | ast.ImportFrom(names=names):
             return [alias.asname or alias.name for alias in names]

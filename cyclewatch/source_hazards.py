@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds code that would notice a weak reference, or a lambda in place of a method.
+"""Finds code that depends on a reference being strong, or on a callable not being a lambda.
 
-Only common forms in the same file are found; the comment above a diff names what to check.
+Only common forms in the same file are found; the comment above a diff tells the user to check the
+rest.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _NOT_WEAKLY_REFERABLE = {"NamedTuple", "bytes", "int", "namedtuple", "tuple"}
 
 
 def check_weak_attribute(source: Source, owner: ast.ClassDef, name: str) -> None:
-    """Raise NoDiff if code may need `owner.name` as a strong reference or in `__dict__`."""
+    """Raise NoDiff if code may depend on `owner.name` being strong or being in `__dict__`."""
     check_no_reflection(source, owner)
     for node in [*source.all(ast.Attribute), *source.all(ast.Name)]:
         word = getattr(node, "attr", "") or getattr(node, "id", "")
@@ -72,7 +73,7 @@ def check_weakly_referable(source: Source, node: ast.ClassDef) -> None:
 
 
 def check_any_callable(source: Source) -> None:
-    """Raise NoDiff if the file reads attributes of functions; a lambda has different ones."""
+    """Raise NoDiff if the file reads attributes of functions: a lambda has different attributes."""
     classes = {node.name for node in source.all(ast.ClassDef)}
     for node in [*source.all(ast.Attribute), *source.all(ast.Constant)]:
         word = getattr(node, "attr", "") or getattr(node, "value", "")

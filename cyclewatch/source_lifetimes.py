@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds objects that may not support weak references, and functions that may be kept for later.
+"""Finds objects that may not be weakly referable, and functions that other code may call later.
 
-Only simple forms in the same file are found; the comment above a diff names what to check.
+Only simple forms in the same file are found; the comment above a diff tells the user to check the
+rest.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ _RETURNS = (ast.Return, ast.Yield, ast.YieldFrom)
 def check_values(source: Source, owner: ast.ClassDef, name: str) -> None:
     """Raise NoDiff unless all values stored in `owner.name` certainly support weak references.
 
-    These are None, `self`, instances that the file creates, and parameters to which only such
-    values are passed in the file.
+    Such values are None, `self`, instances that the file creates, and parameters to which the file
+    passes only such values.
     """
     stores = [n for n in source.all(ast.Attribute) if n.attr == name and not is_read(n)]
     try:
@@ -91,7 +92,7 @@ def _check_value(source: Source, value: ast.expr, seen: set[tuple[int, str]]) ->
 
 
 def _is_checked(source: Source, variable: ast.Name, seen: set[tuple[int, str]]) -> bool:
-    """Whether the file assigns the variable. Raises NoDiff if a value is unsuitable."""
+    """Whether the file assigns the variable. Raises NoDiff if a value is not weakly referable."""
     name = variable.id
     for scope in (*source.ancestors(variable), source.tree):
         if not isinstance(scope, (*FUNCTIONS, ast.Module)):
@@ -187,7 +188,7 @@ def is_read(node: ast.AST) -> bool:
 
 
 def check_stays_inside(source: Source, name: str, is_function: bool) -> None:
-    """Raise NoDiff unless stored functions in the attribute `name` are only called or tested.
+    """Raise NoDiff unless the functions stored in the attribute `name` are only called or tested.
 
     `is_function` is false if the attribute stores a container of functions.
     """
@@ -199,7 +200,7 @@ def check_stays_inside(source: Source, name: str, is_function: bool) -> None:
 def _check_use(
     source: Source, node: ast.expr, name: str, start: ast.expr, is_function: bool
 ) -> None:
-    """Raise NoDiff if an expression around `node` may keep a function for later."""
+    """Raise NoDiff if an expression around `node` may let other code store a function."""
     user = source.parent(node)
     match user:
         case ast.Call(func=function) if function is node:
@@ -227,7 +228,9 @@ def _check_use(
         case _ if isinstance(user, _TESTS):
             return
         case _:
-            raise NoDiff(f"line {node.lineno} may keep a function of .{name} for later")
+            raise NoDiff(
+                f"line {node.lineno} may let other code call a function from .{name} later"
+            )
     if isinstance(user, ast.expr):
         _check_use(source, user, name, start, is_function)
 
@@ -248,5 +251,5 @@ def _item(target: ast.expr) -> str:
     """The loop variable, or the last of several, as in `for key, value in functions.items()`."""
     item = target.elts[-1] if isinstance(target, ast.Tuple) else target
     if not isinstance(item, ast.Name):
-        raise NoDiff(f"line {target.lineno} may keep a function for later")
+        raise NoDiff(f"line {target.lineno} may let other code call a stored function later")
     return item.id

@@ -38,11 +38,12 @@ def read_source(path: str) -> list[str] | None:
 
 
 def excerpts(locations: list[str]) -> list[tuple[int, list[str]]]:
-    """For each "path:line" or "path:module.Class.field", the first line's number and the lines.
+    """The number of the first line, and the lines to show, for each location.
 
-    These are the line itself and one line before and after it, each truncated to 200 characters.
-    For a field, it is only the line that declares it, or the line of the class if the class does
-    not declare it. If the source is not available, the list is empty.
+    A location is "path:line" or "path:module.Class.field". For a line, the lines before and after
+    it are also shown. For a field, only the line that declares it is shown, or the line of the
+    class if the class does not declare the field. Lines are truncated to 200 characters. If the
+    source is not available, the list is empty.
     """
     files: dict[str, list[str]] = {}
     fields: dict[str, dict[str, int]] = {}
@@ -142,7 +143,7 @@ def _from_loader(path: str) -> str | None:
 def _is_unchanged(path: str) -> bool:
     """Whether the path has led to the same, unchanged file since this process began.
 
-    Folders and symbolic links on the path may have been replaced by others that are older.
+    A folder or symbolic link on the path may have been replaced by an older one.
     """
     for each in {os.path.abspath(path), os.path.realpath(path)}:
         while True:

@@ -84,7 +84,7 @@ def leaves(source: Source, statement: ast.stmt) -> bool:
 
 
 def _always_raises(source: Source, statement: ast.stmt) -> bool:
-    """Whether a statement calls a function of the file that ends with `raise`."""
+    """Whether a statement calls a function that is defined in the file and ends with `raise`."""
     calls = [node.func for node in ast.walk(statement) if isinstance(node, ast.Call)]
     called = {name.id for name in calls if isinstance(name, ast.Name)}
     return any(
@@ -103,7 +103,7 @@ def check_synchronous(function: Function) -> None:
 def check_eager(source: Source, name: ast.Name) -> None:
     """Raise NoDiff if the variable is used in a generator expression, which may run later.
 
-    Its first iterable is evaluated at once.
+    The first iterable of the expression is evaluated immediately.
     """
     inside: list[ast.AST] = [name]
     for each in source.ancestors(name):
@@ -166,7 +166,8 @@ def check_object(source: Source, name: str, user: ast.AST) -> None:
 def check_stored_in(source: Source, statement: ast.stmt, variable: str) -> None:
     """Raise NoDiff unless the statement stores its value in the object that `variable` refers to.
 
-    If it defines a function, each statement that uses the function must store it in that object.
+    If the statement defines a function, each statement that uses the function must store it in that
+    object.
     """
     if isinstance(statement, ast.FunctionDef):
         function = source.function_of(statement)
@@ -255,7 +256,7 @@ def function_around(source: Source, name: str, line: int) -> Definition:
 
 
 def uncalled_load(source: Source, name: str, line: int) -> ast.Attribute:
-    """The only expression `variable.name` without a call, at `line` or else in the whole file."""
+    """The only uncalled expression `variable.name`, at `line` or else in the whole file."""
     classes = {node.name for node in source.all(ast.ClassDef)}
     loads = [
         node

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds code that may use a part of an object after the object is freed.
+"""Finds code that may use a part of an object after the object itself is freed.
 
-It must be certain that each created object outlives its parts. Only one file is examined; the
-comment above a diff names what to check.
+The parts of an object are its attributes and items, and the results of calls with the object as an
+argument. Only one file is examined; the comment above a diff tells the user to check the rest.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 def check_not_temporary(source: Source, target: ast.ClassDef, names: set[str]) -> None:
     """Raise NoDiff unless each instance of `target` that the file creates outlives its parts.
 
-    `names` are the attributes of the instance through which the cycle goes.
+    `names` are the attributes of the instance that are part of the cycle.
     """
     makers = _makers(source, target)
     parts = _Parts(source, makers, names)
@@ -45,7 +45,7 @@ def check_not_temporary(source: Source, target: ast.ClassDef, names: set[str]) -
             raise NoDiff(f"line {node.lineno} may create a temporary {name}")
     for call in source.all(ast.Call):
         if _is_creation(source, call, makers) and not parts.is_kept(call):
-            raise NoDiff(f"line {call.lineno} may use a part of a temporary object")
+            raise NoDiff(f"line {call.lineno} may use an attribute or item of a temporary object")
     for function in source.functions():
         parts.check_function(function)
     for scope in [source.tree, *source.functions()]:
@@ -55,8 +55,8 @@ def check_not_temporary(source: Source, target: ast.ClassDef, names: set[str]) -
 def check_not_registered(source: Source, owner: ast.ClassDef, name: str) -> None:
     """Raise NoDiff if a method of `owner` stores `self` in another object.
 
-    Objects above and below it in the tree of parents and children are allowed.
-    `name` is the attribute that stores the parent.
+    Storing `self` in a parent or a child is allowed. `name` is the attribute that stores the
+    parent.
     """
     for method in _methods(owner):
         this = parameters(method)[:1]
@@ -194,12 +194,15 @@ class _Parts:
         return isinstance(user, ast.AnnAssign)
 
     def check_function(self, function: ast.AST) -> None:
-        """Raise NoDiff if a function creates an object and keeps only a part of it."""
+        """Raise NoDiff if a function creates an object and stores or returns only a part of it."""
         created = _created(self._source, function, self._makers)
         parts = self._found(function, created)
         for value in [*_returned(function), *_stored(function, created | parts)]:
             if self._leaves(value, created, parts):
-                raise NoDiff(f"line {value.lineno} keeps a part of an object, but not the object")
+                raise NoDiff(
+                    f"line {value.lineno} stores or returns an attribute or item of an object, but "
+                    "not the object"
+                )
 
     def check_replaced(self, scope: ast.AST) -> None:
         """Raise NoDiff if a part is used after its object is deleted or replaced."""
@@ -214,7 +217,10 @@ class _Parts:
             ]
             for value in _stored(scope, {name} | parts) if freed or loops else ():
                 if self._leaves(value, {name}, parts):
-                    raise NoDiff(f"line {value.lineno} stores a part of a replaced object")
+                    raise NoDiff(
+                        f"line {value.lineno} stores an attribute or item of an object that may be "
+                        "freed when its variable is reassigned"
+                    )
             for node in [each for each in variables if each.id in parts and is_read(each)]:
                 for loop in loops:
                     # The variable refers to a part of the previous object until it is assigned.
@@ -223,7 +229,10 @@ class _Parts:
                     if loop.lineno <= node.lineno < begin or node.lineno > (loop.end_lineno or 0):
                         freed.append(node.lineno - 1)
                 if freed and node.lineno > min(freed):
-                    raise NoDiff(f"line {node.lineno} uses a part of an object that may be freed")
+                    raise NoDiff(
+                        f"line {node.lineno} uses an attribute or item of an object that may be "
+                        "freed"
+                    )
 
     def _found(self, scope: ast.AST, created: set[str]) -> set[str]:
         """The variables of a scope that may refer to parts of the created objects."""
@@ -314,7 +323,7 @@ def _stored(
 ) -> Iterator[ast.expr]:
     """The values that a scope stores in objects other than those in `inside`.
 
-    Assignments to attributes and items of the objects in `attributes_of` are left out, too.
+    Assignments to attributes and items of the objects in `attributes_of` are ignored, too.
     """
     shared = {n for node in _own(scope) for n in getattr(node, "names", ()) if isinstance(n, str)}
     for node in _own(scope):

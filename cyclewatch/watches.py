@@ -43,8 +43,9 @@ class Watch:
     """A watch for reference cycles that keep tensors alive; active until :meth:`stop`.
 
     Returned by :func:`watch`, :func:`warn_tensor_cycles` and :func:`observe_tensor_cycles`. As a
-    context manager, it stops the watch on exit. Dropping the last reference does not stop it. The
-    report and the statistics stay available after :meth:`stop`. All methods are thread-safe.
+    context manager, it stops the watch on exit. A watch continues if the last reference to its
+    :class:`Watch` is dropped. The report and the statistics stay available after :meth:`stop`. All
+    methods are thread-safe.
 
     Examples:
         >>> with cyclewatch.watch(devices="cpu") as watch:
@@ -79,7 +80,7 @@ class Watch:
             self._autopsy.__exit__(None, None, None)
 
     def __call__(self) -> None:
-        """Stop the watch, as the function returned by torch's warn_tensor_cycles() does."""
+        """Stop the watch, like the function that torch's warn_tensor_cycles() returns."""
         self.stop()
 
     def report(self) -> Report:
@@ -101,8 +102,8 @@ class Watch:
         While automatic collection is off or objects are frozen, also scans for unreachable tensors,
         within the watch's budget. Such a scan examines the objects created since the last
         collection, and the frozen objects. Its findings are reported in the step in which they
-        appear, and marked as not collected. The first such finding logs a warning. See `scan_every`
-        and `census_every` of :func:`warn_tensor_cycles`.
+        appear, and marked as not collected. A warning is logged for the first such finding. See
+        `scan_every` and `census_every` of :func:`warn_tensor_cycles`.
 
         Args:
             number: 0 to 2**63 - 1.
@@ -187,18 +188,18 @@ def warn_tensor_cycles(
         min_bytes: Ignore findings that retain fewer bytes.
         budget: Share of wall time that the watch may use, above 0 and at most 1. If the budget is
             exceeded, only some collections are searched for owners. Totals are then lower bounds,
-            and the report states how many collections were not searched.
+            and the report contains the number of collections that were not searched.
         capture_values: Also record values from the program, such as dict keys that are not
             identifiers.
-        source_lines: Show the line of code of each suggestion, with one line before and after it.
-            Reports contain these lines. The source is read after the collection, unless the file
-            has changed since this process began.
+        source_lines: Show the line of code of each reference to cut, with one line before and after
+            it. Reports contain these lines. The source is read after the collection, unless the
+            file has changed since this process began.
         scan_every: :meth:`Watch.step` scans for unreachable tensors in each step that is a multiple
             of this number; 0 disables scans. By default it scans while automatic collection is off
             (``gc.disable()``, a threshold of 0) or objects are frozen (``gc.freeze()``).
         census_every: Number of calls of :meth:`Watch.step` between two censuses of the reachable
-            tensors; 0 for none. A group of tensors whose memory grew in 3 of the last 5 censuses is
-            listed in `Report.growing`, and logged once. A census takes about as long as
+            tensors; 0 disables censuses. A group of tensors whose memory grew in 3 of the last 5
+            censuses is listed in `Report.growing`, and logged once. A census takes about as long as
             :func:`census`, and is skipped if it does not fit the budget.
         oom: Write a report if the program or a thread ends with an out-of-memory error, as
             :class:`oom_autopsy` does for a block.
@@ -261,7 +262,7 @@ def observe_tensor_cycles(
         min_bytes: Ignore findings that retain fewer bytes.
         budget: Share of wall time that the watch may use.
         capture_values: Also record values from the program.
-        source_lines: Show the line of code of each suggestion.
+        source_lines: Show the line of code of each reference to cut.
 
     Returns:
         The active watch.

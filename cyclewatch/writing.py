@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def why_not(path: str | Path) -> str | None:
-    """Return why a file cannot be written to `path`, or None if no problem is found.
+    """Return the reason why a file cannot be written to `path`; None if there is no known reason.
 
     Missing folders will be created, so the nearest existing parent is checked.
     """

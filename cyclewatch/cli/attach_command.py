@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``cyclewatch attach``: a report of a running process that does not use cyclewatch.
+"""``cyclewatch attach``: reports on a running process that does not use cyclewatch.
 
 The report is written by a script that runs in the process (``sys.remote_exec``, CPython 3.14).
 """
@@ -149,7 +149,7 @@ def _check_process(pid: int) -> None:
 
 
 def _state(pid: int) -> str:
-    """The letter in /proc/PID/stat; "" if the process has ended."""
+    """The state letter of the process from /proc/PID/stat; "" if the process has ended."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             return file.read().rpartition(")")[2].split()[0]
@@ -158,7 +158,7 @@ def _state(pid: int) -> str:
 
 
 def _version(pid: int) -> str | None:
-    """The version of Python, from the names of mapped files.
+    """The Python version of the process, from the names of its mapped files.
 
     "" if no mapped file belongs to Python; None if the files cannot be listed.
     """
@@ -171,7 +171,7 @@ def _version(pid: int) -> str | None:
 
 
 def _check_paths(pid: int, folder: str) -> None:
-    """Fail if the process sees another file at a path that it must open, as in a container."""
+    """Fail if a path that the process must open is a different file there, as in a container."""
     for path in (folder, os.path.abspath(_native.__file__)):
         try:
             is_same = os.path.samefile(f"/proc/{pid}/root{path}", path)
@@ -235,7 +235,7 @@ def _contents(folder: str, name: str) -> bytes:
 
 
 def _withdraw(pid: int) -> None:
-    """Replace the script with an empty one; if it were deleted, the process would report that."""
+    """Make the script empty. If it were deleted, the process would print an error."""
     try:
         sys.remote_exec(pid, os.devnull)  # type: ignore[attr-defined,unused-ignore]
     except (OSError, RuntimeError):

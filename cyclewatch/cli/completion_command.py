@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``cyclewatch completion``: prints shtab's completion script for the parser."""
+"""``cyclewatch completion``: prints the completion script that shtab generates."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def _print_diff(finding: cyclewatch.Finding, report: cyclewatch.Report, as_json:
     except source_edit.NoDiff as error:
         reason = str(error)
     except (ValueError, OverflowError):
-        reason = "the report has no valid start time to compare the source with"
+        reason = "the report has no valid start time, so the source may have changed since the run"
     if as_json:
         data = {"signature": finding.signature, "diff": diff, "reason": reason}
         terminal.raw(json.dumps(data, indent=1) + "\n")
@@ -107,12 +107,12 @@ def _explain(
 
 
 def _places(finding: cyclewatch.Finding) -> str:
-    """All places in the code to change; the card may omit some."""
+    """All locations in the code to change; the card may omit some."""
     places: dict[tuple[str, str], list[cyclewatch.Reference]] = {}
     for number, cut in enumerate(finding.cuts):
         where = f"{cut.location} (class {cut.base_class})" if cut.base_class else cut.location
         places.setdefault((cut.label, where or f"unknown location {number + 1}"), []).append(cut)
-    lines = [f"all {len(places) + finding.omitted_cuts} places to change:"]
+    lines = [f"all {len(places) + finding.omitted_cuts} locations to change:"]
     for (label, where), cuts in places.items():
         lines.append(f"    {label}  {where}")
         lines.extend(

@@ -19,6 +19,6 @@ class Failure(Exception):  # noqa: N818
     """Ends the command with a message for the user."""
 
     def __init__(self, sentence: str, status: Status = Status.FILE) -> None:
-        """`sentence` states the problem and the remedy."""
+        """`sentence` describes the problem and the remedy."""
         super().__init__(sentence)
         self.status = status

@@ -25,7 +25,7 @@ class Input(NamedTuple):
 
 
 def load(arguments: list[str]) -> list[Input]:
-    """Load all reports named by `arguments`. Raises Failure if there are none."""
+    """Load the reports that the FILE arguments refer to. Raises Failure if there are none."""
     loaded = []
     for path, certain in _expand(arguments):
         report = _read(path, certain)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Converts option values, and lists the settings of the process watch."""
+"""Converts option values, and defines the settings of ``cyclewatch run``."""
 
 from __future__ import annotations
 
@@ -99,5 +99,5 @@ WATCH_SETTINGS: dict[str, tuple[Callable[[str], object] | None, object]] = {
 
 
 def variable(setting: str) -> str:
-    """The environment variable of a setting."""
+    """The name of the environment variable for a setting."""
     return f"CYCLEWATCH_{setting.upper()}"

@@ -35,13 +35,13 @@ def make_folder(path: str) -> None:
 
 
 def refuse_to_replace(path: str, force: bool) -> None:
-    """Fail before any work if `path` exists and must not be replaced."""
+    """Fail early if `path` exists and must not be replaced."""
     if path != "-" and not force and os.path.lexists(path) and not _is_device(path):
         raise Failure(f"{path} exists; use --force to replace it")
 
 
 def refuse_unwritable(path: str) -> None:
-    """Fail before any work if `path` cannot be written."""
+    """Fail early if `path` cannot be written."""
     why = None if _is_device(path) else why_not(path)
     if why is not None:
         raise Failure(f"cannot write {path}: {why}")

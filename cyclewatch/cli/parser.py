@@ -48,7 +48,7 @@ class _Parser(argparse.ArgumentParser):
     def option(
         self, *flags: str, convert: Callable[[str], object] | None = None, **more: Any
     ) -> None:
-        """Add an option with a value; `convert` raises ValueError for an invalid one."""
+        """Add an option with a value; `convert` raises ValueError for an invalid value."""
 
         def checked(word: str) -> object:
             try:
@@ -119,8 +119,8 @@ def make_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog=PROGRAM,
         description="Find reference cycles that keep device memory alive, and the reference to "
-        "cut: run a program under a watch, then read its reports. FILE is a .json or .html report, "
-        "a folder of reports, a glob, or - for standard input.",
+        "cut: run a program with cyclewatch run, then read its reports. FILE is a .json or .html "
+        "report, a folder of reports, a glob, or - for standard input.",
         epilog=f"Exit status: {EXIT_STATUS} See {PROGRAM} COMMAND --help for a command.",
         allow_abbrev=False,
     )
@@ -145,11 +145,12 @@ def make_parser() -> argparse.ArgumentParser:
 def _add_run(command: Callable[..., _Parser]) -> None:
     run = command(
         "run",
-        "run a program under a watch",
-        "Run an unmodified Python program under a watch. The cyclewatch process is replaced "
-        "by python. Nothing is printed while the program runs. The report is written at the first "
-        "finding; at exit, one sentence on standard error summarizes the findings and names the "
-        "report. Arguments after the program are passed to it.",
+        "run a program and report its reference cycles",
+        "Run an unmodified Python program and report the reference cycles that keep device memory "
+        "alive. The cyclewatch process is replaced by python. Nothing is printed "
+        "while the program runs. The report is written at the first finding; at exit, one sentence "
+        "on standard error summarizes the findings and names the report. Arguments after the "
+        "program are passed to it.",
         usage=f"{PROGRAM} run [OPTION...] SCRIPT [ARGUMENT...]\n"
         f"       {PROGRAM} run [OPTION...] -m MODULE [ARGUMENT...]\n"
         f"       {PROGRAM} run [OPTION...] -c COMMAND [ARGUMENT...]",
@@ -182,8 +183,8 @@ def _add_run(command: Callable[..., _Parser]) -> None:
     run.setting(
         "--budget",
         metavar="SHARE",
-        help="share of wall time that the watch may use, such as 0.01 or 1%%; beyond that, only "
-        "some collections are searched (default: 0.01)",
+        help="share of wall time that the watch may use, such as 0.01 or 1%%; if it is exceeded, "
+        "only some collections are searched (default: 0.01)",
     )
     run.setting(
         "--no-source",
@@ -308,8 +309,8 @@ def _add_readers(command: Callable[..., _Parser]) -> None:
         "explain",
         "explain a pattern and how to fix it",
         "Print the explanation of a pattern, with example code before and after the fix. For a "
-        "signature, also print the card of the finding, which is looked up in the reports, and all "
-        "places in the code to change.",
+        "signature, search the reports for the finding, and also print its card and all locations "
+        "in the code to change.",
     )
     explain.switch(
         "--diff",
@@ -377,8 +378,8 @@ def _add_writers(command: Callable[..., _Parser]) -> None:
     merge = command(
         "merge",
         "merge reports",
-        "Merge the reports of several processes, ranks or runs. Equal findings become one, with "
-        "its occurrences in each process.",
+        "Merge the reports of several processes, ranks or runs. Findings with "
+        "the same signature become one finding, with its occurrences in each process.",
     )
     _add_output(merge, "output file (default: standard output, as JSON)")
     _add_files(merge)
@@ -388,8 +389,8 @@ def _add_writers(command: Callable[..., _Parser]) -> None:
         "remove private information from a report",
         "Write a report without the program's paths, names or source code. The source code is "
         "always removed, because it contains paths and names. Signatures are kept to identify "
-        "findings. They are hashes of the names in a cycle, so a correct guess of all of these "
-        "names can be confirmed.",
+        "findings. Signatures are hashes of the names in a cycle, so somebody who guesses all of "
+        "these names can use the signature to check the guess.",
     )
     strip.switch("--source", help="remove the lines of source code")
     strip.switch("--paths", help="remove folders: /home/me/train.py:30 becomes train.py:30")

@@ -106,7 +106,7 @@ def _each_text(value: Any, change: Any, key: str = "") -> Any:
 
 
 def _without_folders(data: Any) -> Any:
-    """Remove the folders of all paths; folders of locations are removed from sentences, too."""
+    """Remove the folders from all paths, including the locations in sentences."""
     folders: set[str] = set()
 
     def remember(text: str, key: str) -> str:

@@ -30,7 +30,7 @@ _USUAL_WIDTH = 100  # the default of Report.to_text()
 
 
 def width(requested: int | None) -> int:
-    """The output width: `requested`, COLUMNS, the width of the terminal, or 100."""
+    """The output width: `requested`, else COLUMNS, else the width of the terminal, else 100."""
     if requested is not None:
         return requested
     if "COLUMNS" in os.environ or _is_terminal(sys.stdout):
@@ -39,7 +39,7 @@ def width(requested: int | None) -> int:
 
 
 def show(text: str, color: str = "auto") -> None:
-    """Print text to standard output; color cards."""
+    """Print text to standard output, with cards in color."""
     console = _console(sys.stdout, color)
     if console is not None:
         for line in text.split("\n"):
@@ -86,7 +86,7 @@ def complain(sentence: str) -> None:
 
 @contextlib.contextmanager
 def _output() -> Iterator[None]:
-    """Handle write errors on standard output; ignore a closed pipe, as from a pager that quit."""
+    """Handle write errors on standard output; ignore a pipe that its reader has closed."""
     try:
         yield
     except OSError as error:

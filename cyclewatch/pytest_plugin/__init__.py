@@ -24,8 +24,9 @@ REPORT_ATTRIBUTE = "cyclewatch_records"
 MARKS = (
     "no_tensor_cycles: fail this test if it creates reference cycles that keep tensors alive, even "
     "with --cyclewatch=off.",
-    "allow_tensor_cycles(reason, max_bytes=None, pattern=None): accept such cycles of this test, "
-    "optionally only those of a pattern ('closure-*') and up to max_bytes ('1 MB') per phase.",
+    "allow_tensor_cycles(reason, max_bytes=None, pattern=None): accept reference cycles "
+    "that keep tensors alive in this test; pattern='closure-*' and max_bytes='1 MB' (per phase) "
+    "restrict which cycles are accepted.",
 )
 
 

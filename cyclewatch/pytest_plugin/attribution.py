@@ -99,7 +99,7 @@ class Survivors:
 
     @property
     def should_check_everything(self) -> bool:
-        """Whether many objects have survived since :meth:`reset`. Some may be garbage by now."""
+        """Whether many objects have survived since :meth:`reset`; some may be garbage."""
         crowded = len(self._survivors) > self._limit and len(self.alive()) > self._limit
         return crowded or self._new_objects > _MAX_OBJECTS
 
@@ -112,7 +112,7 @@ class Survivors:
 def creators(finding: Finding, freed: Iterable[Survivor]) -> dict[pytest.Item, str]:
     """Map each test that created one of the `freed` survivors to the phase that created it.
 
-    Only survivors whose type is among the owners of `finding` are considered.
+    Only survivors that have the type of an owner of `finding` are considered.
     """
     names = {owner.type for owner in finding.owners}
     tests: dict[pytest.Item, str] = {}

@@ -42,7 +42,7 @@ class Entry:
     reason: str
 
     def line(self, signature: str) -> str:
-        """The line of the file, without the comma."""
+        """The entry as a line of the file, without the comma."""
         fields: dict[str, object] = {"count": self.count, "test": self.test, "title": self.title}
         fields["reason"] = self.reason
         return ": ".join(json.dumps(part, ensure_ascii=False) for part in (signature, fields))
@@ -147,11 +147,11 @@ class BaselineUpdate:
         collected: Collection[str],
         session: pytest.Session,
     ) -> list[str]:
-        """Compare with the `records` of the run. Returns lines for the summary. Raises OSError.
+        """Compare the baseline with the `records` of the run. Returns lines for the summary.
 
-        `passed` contains the tests that were checked and passed; a test that failed may have
-        stopped before it created its cycle. `collected` contains the tests named in the baseline
-        that pytest collected, whether or not they ran.
+        Raises OSError if the file cannot be written. `passed` contains the tests that were checked
+        and passed. A failed test may have stopped before it created its cycle. `collected` contains
+        the tests named in the baseline that pytest collected, whether or not they ran.
         """
         if self._is_first:
             return self._create(records, session)

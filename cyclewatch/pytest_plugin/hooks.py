@@ -52,8 +52,8 @@ class TestHooks:
         self._whole_run: Watch | None = None
         if self._freezer.frozen_by_program:
             results.notes.append(
-                "the program has frozen objects (gc.freeze), so cyclewatch did not freeze any; "
-                "each check collected the rest of the heap"
+                "the program has frozen objects (gc.freeze), so cyclewatch did not freeze others; "
+                "each check collected all objects that are not frozen"
             )
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:

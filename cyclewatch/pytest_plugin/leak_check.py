@@ -37,7 +37,7 @@ class TensorCycle(pytest.fail.Exception):  # type: ignore[misc, name-defined]
     """Raised to fail a phase; the message contains the cards. Not part of the public API."""
 
     def __init__(self, text: str) -> None:
-        """Create the exception without a traceback, because that would only show the plugin."""
+        """Create the exception without a traceback, which would only show the plugin's frames."""
         super().__init__(text, pytrace=False)
 
 
@@ -130,9 +130,10 @@ class LeakCheck:
         recurs: Callable[[Finding], bool],
         error: BaseException | None,
     ) -> None:
-        """Find the cycles that the phase left as garbage. Raises TensorCycle if they fail the test.
+        """Find the cycles that the phase left as garbage.
 
-        If the phase itself raised `error`, the text of TensorCycle is added to its report instead.
+        Raises TensorCycle if these cycles fail the test. If the phase itself raised `error`, the
+        text of TensorCycle is added to its report instead.
         """
         if when == "teardown" and isinstance(run.item, pytest.Function):
             # The values of torn-down fixtures, which pytest is about to drop.

@@ -33,7 +33,7 @@ def add_fixture(item: pytest.Item) -> None:
 
 
 def check_live_tensors(request: pytest.FixtureRequest, settings: Settings) -> Iterator[None]:
-    """Body of the fixture. Does nothing after a failed test, whose traceback holds its tensors."""
+    """Body of the fixture. Ignores failed tests, because their tracebacks keep tensors alive."""
     failed = request.session.testsfailed
     forget_last_exception()
     collect()

@@ -35,7 +35,7 @@ class Allowance:
 
 
 def mode_for(item: pytest.Item, mode: str) -> str:
-    """The mode for `item`: "fail" if it is marked no_tensor_cycles, otherwise that of the run."""
+    """The mode for `item`: "fail" if it is marked no_tensor_cycles, otherwise `mode`."""
     return "fail" if item.get_closest_marker("no_tensor_cycles") is not None else mode
 
 

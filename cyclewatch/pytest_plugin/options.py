@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of options. Each row is a flag on the command line and a key in the ini file."""
+"""The table of options: each row defines a command-line flag and an ini key."""
 
 from __future__ import annotations
 

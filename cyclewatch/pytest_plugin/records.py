@@ -84,7 +84,7 @@ class RecordGroup:
 
     @property
     def largest(self) -> CycleRecord:
-        """The record to show for the group."""
+        """The record that represents the group in the summary."""
         return max(self.records, key=lambda record: record["retained_bytes"])
 
     @property
@@ -175,7 +175,7 @@ class Classifier:
         allowances: Sequence[Allowance] = (),
         is_expected: Callable[[Finding], bool] = lambda _: False,
     ) -> tuple[list[Finding], list[CycleRecord]]:
-        """Return those of `findings` that are new, and a record of each finding."""
+        """Return the new findings among `findings`, and a record of each finding."""
         statuses: dict[str, tuple[str, str]] = {}
         unsettled: list[Finding] = []
         for finding in findings:

@@ -38,7 +38,7 @@ _MAX_LINES = 20
 
 
 class Summary:
-    """The summary of a run. Under xdist, only the controller has one."""
+    """The summary of a run. Under xdist, only the controller has a summary."""
 
     def __init__(
         self, settings: Settings, results: ProcessResults, baseline_update: BaselineUpdate | None
@@ -69,7 +69,7 @@ class Summary:
         if data is None:
             if self._settings.report is not None:
                 self._results.notes.append(
-                    f"{node.gateway.id} crashed; the report lacks its findings"
+                    f"{node.gateway.id} crashed; the report does not include its findings"
                 )
             return
         results = ProcessResults(**data)

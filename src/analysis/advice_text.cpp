@@ -107,7 +107,8 @@ std::string others_like(const Candidate& candidate) {
         return " and the same in " +
                base::counted(candidate.classes - 1, "more class", "more classes");
     }
-    return candidate.shared_cell ? " and everything that shares its variable" : " and all like it";
+    return candidate.shared_cell ? " and all other closures that share its variable"
+                                 : " and all like it";
 }
 
 // "every cycle goes through Trainer: 14 references lead back to it"
@@ -155,8 +156,8 @@ std::string code_of_back_pointer(const CollapsedGraph& graph, std::uint32_t edge
     return (is_slot ? slot : "") + "a property `" + name + "`" +
            (is_field ? ", assigned after the class body," : "") + " that returns `self." + stored +
            " and self." + stored + "()`, with the setter `self." + stored +
-           " = None if value is None else weakref.ref(value)`; the line that sets `" + name +
-           "` stays";
+           " = None if value is None else weakref.ref(value)`; keep the line that sets `" + name +
+           "`";
 }
 
 // Replaces a bound method; `ref` is a weakref.WeakMethod of it.
@@ -207,8 +208,9 @@ std::string advice_for_other_slots(const CollapsedGraph& graph, const Cut& cut) 
                                    [&](const Candidate& kind) { return is_slot(kind, of_field); });
     };
     return std::string(needs(false) ? " For a slot, replace the name in `__slots__`." : "") +
-           (needs(true) ? " For a dataclass with slots, declare it as a field with `init=False`."
-                        : "");
+           (needs(true)
+                ? " For a dataclass with slots, declare the new name as a field with `init=False`."
+                : "");
 }
 
 // Advice on changing a set of back pointers. `code` is the code for the first one; the differences
@@ -292,7 +294,7 @@ std::string remedy_of(const CollapsedGraph& graph, const Cut& cut) {
     }
     if (is_short) {
         const std::size_t more = cut.cut.size() - shown;
-        return text + " and at " + base::counted(more, "more place");
+        return text + " and in " + base::counted(more, "more location");
     }
     if (is_summary) {
         return text;
@@ -324,8 +326,8 @@ std::string reason_of(const CollapsedGraph& graph,
         slots_of(graph, candidate.edges[i]));
     if (candidate.shared_cell) {
         text += "; " + std::to_string(candidate.equivalent) +
-                " references share this one variable: cutting one of them is not enough; clear "
-                "the variable or change all of them";
+                " references share this one variable, so cutting only one of them frees nothing; "
+                "clear the variable or change all of them";
     } else if (cut.parent != kNone && cut.references == 1) {
         text += "; everything else is still reachable from " + name_in_text(graph, cut.parent) +
                 " without it";

@@ -56,8 +56,9 @@ class FindingBuilder {
     [[nodiscard]] const std::unordered_map<std::uint32_t, std::uint64_t>& shared() const {
         return shared_;
     }
-    // Merges the numbers and owners of `other`, which has the same cause. Keeps the description
-    // and takes the lesser signature. Call it before the functions below.
+    // Merges the numbers and owners of `other`, which has the same cause. Keeps this finding's
+    // description, and the lexicographically smaller of the two signatures. Call it before the
+    // functions below.
     void absorb(FindingBuilder&& other);
 
     // Counts the shared `storage` as retained, because it is reachable only from cycles of this

@@ -45,7 +45,7 @@ void bind_catalog(py::module_& module) {
             "explanation",
             [](const Pattern& self) { return self.words.explanation; },
             "Why the cycle keeps memory alive. {holder}, {target}, {label} and {variable} are "
-            "placeholders for the parts of the reference to cut.")
+            "placeholders for names in the reference to cut.")
         .def_property_readonly(
             "advice",
             [](const Pattern& self) { return self.words.advice; },
@@ -57,10 +57,10 @@ void bind_catalog(py::module_& module) {
             "tags",
             &Pattern::tags,
             "'benign' for cycles by design, 'library' for known leaks of libraries.")
-        .def_property_readonly(
-            "library",
-            &library_of,
-            "The package and its affected versions, such as 'torch >=2.1'; or None.")
+        .def_property_readonly("library",
+                               &library_of,
+                               "The affected package and versions, such as 'torch >=2.1'; None if "
+                               "the pattern is not specific to a library.")
         .def("__repr__", [](const Pattern& self) { return "<Pattern " + self.id + ">"; });
     module.def(
         "patterns",
@@ -75,7 +75,8 @@ void bind_catalog(py::module_& module) {
             return problems;
         },
         Locked(),
-        "Replaces the configuration; returns a sentence for each problem in it.");
+        "Replaces the configuration; returns a sentence for each problem in the new "
+        "configuration.");
     module.def(
         "ignore",
         [](std::string signature, std::string pattern, std::string reason) {

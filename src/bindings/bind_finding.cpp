@@ -69,7 +69,7 @@ void bind_reference(py::module_& module) {
     ReferenceClass added(module,
                          "Reference",
                          "A reference of the cycle, from `holder` to `target`.\n\n"
-                         "An instance and its `__dict__` count as one object.\n\n"
+                         "An instance and its `__dict__` are treated as one object.\n\n"
                          "Examples:\n"
                          "    >>> finding.cut\n"
                          "    <Reference bound method __main__.Trainer.run __self__ -> "
@@ -95,12 +95,12 @@ void bind_reference(py::module_& module) {
         .def_property_readonly(
             "base_class",
             text_or_none(&Self::base_class),
-            "If `location` is in a method of a base class of the holder: that base class, such as "
-            "'mylib.Module'. Otherwise, or if unknown, None.")
+            "The base class of the holder whose method contains `location`, such as "
+            "'mylib.Module'. None if the holder's own class contains it, or if unknown.")
         .def_readonly("references",
                       &Self::references,
-                      "For a cut: the number of such references that the code at `location` stores "
-                      "in instances of `holder`. All of them must be cut.")
+                      "For a cut: the number of references like this one that the code at "
+                      "`location` stores in instances of `holder`. All of them must be cut.")
         .def_property_readonly(
             "reason",
             text_or_none(&Self::reason),
@@ -284,7 +284,7 @@ void bind_finding_lists(FindingClass& added) {
             "The smallest set of references whose removal breaks the cycle; usually one.")
         .def_property_readonly("alternatives",
                                list_of(&model::Finding::alternatives),
-                               "References to cut instead of `cut`, best first.")
+                               "Other references that could be cut instead of `cut`, best first.")
         .def_property_readonly("owners",
                                list_of(&model::Finding::owners),
                                "The tensor owners that the cycle retained, largest first.")
@@ -295,8 +295,8 @@ void bind_finding_lists(FindingClass& added) {
         .def_property_readonly(
             "variants",
             list_of(&model::Finding::variants),
-            "If one change fixes cycles of several signatures: an entry for each signature, "
-            "largest first, including `signature`. Otherwise empty.")
+            "One entry for each signature, largest first and including `signature`, if one change "
+            "fixes the cycles of several signatures; otherwise empty.")
         .def_property_readonly("by_process",
                                list_of(&model::Finding::by_process),
                                "The occurrences in each process, in the order of "
@@ -309,18 +309,18 @@ void bind_finding_sizes(FindingClass& added) {
         .def_readonly("retained_bytes",
                       &Self::retained_bytes,
                       "Retained size: device bytes that only this cycle kept alive, summed over "
-                      "all occurrences. Each storage counts once.")
+                      "all occurrences, counting each storage once.")
         .def_readonly("shared_bytes",
                       &Self::shared_bytes,
                       "Device bytes that this cycle and other cycles kept alive.")
         .def_readonly("shared_with",
                       &Self::shared_with,
-                      "Number of findings that share `shared_bytes`, which are freed once all of "
-                      "them are fixed.")
+                      "Number of findings that share `shared_bytes`. The shared bytes are freed "
+                      "once all of these findings are fixed.")
         .def_readonly("attributed_bytes",
                       &Self::attributed_bytes,
-                      "`retained_bytes` plus this finding's part of the shared bytes. Summed over "
-                      "all findings, each storage counts once.")
+                      "`retained_bytes` plus the shared bytes that are assigned to this finding. "
+                      "The sum over all findings counts each storage once.")
         .def_readonly(
             "largest_bytes", &Self::largest_bytes, "`retained_bytes` of the largest occurrence.")
         .def_readonly("byte_seconds",
@@ -328,11 +328,11 @@ void bind_finding_sizes(FindingClass& added) {
                       "Upper bound of the retained bytes times the seconds for which they were "
                       "unreachable, summed over all occurrences.")
         .def_readonly("occurrences", &Self::occurrences, "Number of cycles found.")
-        .def_readonly("freed_share",
-                      &Self::freed_share,
-                      "The share of the largest occurrence's retained bytes that cutting `cuts` "
-                      "frees, from 0 to 1. 0 if unknown, or if another cycle also retains the "
-                      "memory.");
+        .def_readonly(
+            "freed_share",
+            &Self::freed_share,
+            "The share, from 0 to 1, of the largest occurrence's retained bytes that is freed if "
+            "`cuts` are cut. 0 if unknown, or if another cycle also retains the memory.");
 }
 
 }  // namespace
@@ -388,15 +388,16 @@ void bind_finding(py::module_& module) {
                                &render::headline,
                                "One sentence: the number of cycles, their retained size, and what "
                                "to cut.")
-        .def_readonly("remedy", &Self::remedy, "What to cut, in a few words.")
+        .def_readonly("remedy", &Self::remedy, "Names the references to cut, in a few words.")
         .def_readonly("advice",
                       &Self::advice,
                       "How to change the code, in one or two sentences; empty if unknown.")
-        .def_readonly("cost", &Self::cost, "What the change costs, as a clause; empty if unknown.")
+        .def_readonly(
+            "cost", &Self::cost, "A disadvantage of the change, as a clause; empty if unknown.")
         .def_readonly("tie",
                       &Self::tie,
-                      "True if `alternatives[0]` is as good as `cut`, or if only the names of the "
-                      "references favor one of them.")
+                      "True if `alternatives[0]` and `cut` are equally good, or if only the names "
+                      "of the two references favor one of them.")
         .def_readonly("omitted_cuts",
                       &Self::omitted_cuts,
                       "Number of kinds of references that must also be cut but are not in `cuts`, "

@@ -102,7 +102,7 @@ void bind_collection(py::module_& module) {
                       "Seconds that the collection took, including the time in the watch.")
         .def_readonly("own_seconds",
                       &Self::own_seconds,
-                      "The part of `duration` that was spent in the watch.")
+                      "The seconds of `duration` that were spent in the watch.")
         .def_readonly("dead_for_at_most",
                       &Self::dead_for_at_most,
                       "Upper bound of the seconds for which the memory was unreachable: the time "
@@ -113,7 +113,7 @@ void bind_collection(py::module_& module) {
         .def_readonly("owners", &Self::owners, "Number of unreachable tensor owners.")
         .def_readonly("released_bytes",
                       &Self::released_bytes,
-                      "Device bytes freed by the collection, each storage once.")
+                      "Device bytes freed by the collection, counting each storage once.")
         .def_property_readonly("step",
                                int_or_none<-1>(&Self::step),
                                "The step last passed to Watch.step(); None if there was none.")
@@ -188,12 +188,11 @@ void bind_generation_totals(py::module_& module) {
         .def_readonly("freeing", &Self::freeing, "Number of collections that freed device memory.")
         .def_readonly("freeing_seconds",
                       &Self::freeing_seconds,
-                      "The part of `seconds` spent in collections that freed device memory.")
-        .def_readonly(
-            "freed_bytes",
-            &Self::freed_bytes,
-            "Device bytes that the collections freed on the watched devices, each storage "
-            "once.")
+                      "The seconds that were spent in collections that freed device memory.")
+        .def_readonly("freed_bytes",
+                      &Self::freed_bytes,
+                      "Device bytes that the collections freed on the watched devices, counting "
+                      "each storage once.")
         .def("__repr__", [](const Self& self) {
             return "<GenerationTotals of generation " + std::to_string(self.generation) + ": " +
                    base::counted(self.collections, "collection") + ", " +
@@ -334,7 +333,7 @@ ReportClass add_report_class(py::module_& module) {
                                "The findings, largest `retained_bytes + shared_bytes` first.")
         .def_readonly("retained_bytes",
                       &Self::retained_bytes,
-                      "Device bytes of all unreachable tensor owners, each storage once.")
+                      "Device bytes of all unreachable tensor owners, counting each storage once.")
         .def_property_readonly(
             "collections",
             list_of(&Self::collections),
@@ -365,7 +364,7 @@ ReportClass add_report_class(py::module_& module) {
                 std::ranges::transform(self.notes, std::back_inserter(notes), base::clean_text);
                 return notes;
             },
-            "Sentences about what was truncated or skipped.")
+            "Sentences that describe which data was truncated or skipped.")
         .def_property_readonly("processes",
                                list_of(&Self::processes),
                                "The watched processes; in a merged report by rank, then pid.")

@@ -246,8 +246,8 @@ void bind_storages(py::module_& module) {
                 watch::Dispatcher::instance().live_storages(selected(devices)));
         },
         Locked(),
-        "The storages on these devices whose owners the collector tracks and would not free. Does "
-        "not keep the storages alive.");
+        "Lists the storages on these devices whose owners the collector tracks and would not free, "
+        "without keeping them alive.");
 }
 
 py::tuple why_alive(const py::list& box, std::size_t paths, bool ignore_caller) {
@@ -285,9 +285,9 @@ void bind_retention(py::module_& module) {
         py::arg("known") = py::none(),
         py::arg("ignored") = py::list(),
         py::arg("fixtures") = py::list(),
-        "The owners that the collector tracks and would not free, in groups. `known`: storages "
-        "to leave out. `ignored`: paths through these objects do not count; owners without "
-        "another path are left out. `fixtures`: names and values of pytest's fixtures.");
+        "The owners that the collector tracks and would not free, in groups. `known`: storages to "
+        "leave out. `ignored`: paths through these objects are ignored; owners without another "
+        "path are omitted. `fixtures`: names and values of pytest's fixtures.");
     module.def(
         "why_alive",
         &why_alive,

@@ -70,9 +70,10 @@ std::string advice_for(const Freed& freed) {
     }
     const std::string names = ": " + listed(freed.signatures) + ". ";
     if (freed.by_library) {
-        return names + "Not all of these can be fixed in the program, so collections are needed.";
+        return names +
+               "Not all of these findings can be fixed in the program, so collections are needed.";
     }
-    return names + (freed.signatures.size() == 1 ? "Cut it" : "Cut them") +
+    return names + (freed.signatures.size() == 1 ? "Fix it" : "Fix them") +
            ", and automatic collection can be disabled.";
 }
 

@@ -11,7 +11,7 @@
 namespace cyclewatch::render {
 
 // "41 of 42 collections freed no device memory and took 1.9 % of the run; the other one freed 3.4
-// GiB: cw1-... Cut it, and automatic collection can be disabled." Returns "" if there was no
+// GiB: cw1-... Fix it, and automatic collection can be disabled." Returns "" if there was no
 // collection.
 [[nodiscard]] std::string collections_sentence(const model::Report& report);
 

@@ -47,10 +47,10 @@ std::string all_of_places(const model::Finding& finding, const std::vector<Place
     for (const Place& place : places) {
         references += place.references;
     }
-    const std::string count =
-        base::counted(places.size() + finding.omitted_cuts, "place") + "; one alone is not enough";
+    const std::string count = base::counted(places.size() + finding.omitted_cuts, "location") +
+                              "; all of them must be cut";
     const bool counts = references > places.size() && finding.omitted_cuts == 0;
-    return (counts ? base::counted(references, "reference") + " " : "") + "at " + count;
+    return (counts ? base::counted(references, "reference") : "references") + " in " + count;
 }
 
 std::string target_words(const std::vector<Place>& places, const Place& place) {

@@ -200,7 +200,7 @@ bool ReportWriter::write_one(const model::Report& report, std::size_t format) {
             "cyclewatch could not write " + paths_[format] + ": " + error.message();
         add_problem([&] {
             return failure +
-                   ". The findings stay in memory; to save them to another file, use "
+                   ". The findings remain in memory; to save them to another file, use "
                    "watch.report().save().";
         });
         set_failure(format, failure);

@@ -208,9 +208,10 @@ void SiteLookup::report_failure(const std::vector<Pending>& pending, const std::
         one.watch->skip("allocation sites not looked up: torch's memory history could not be read");
     }
     if (!std::exchange(failure_logged_, true)) {
-        pending.front().watch->log(kWarning,
-                                   "torch's memory history could not be read (" + failure +
-                                       "); findings lack the location of their allocations.");
+        pending.front().watch->log(
+            kWarning,
+            "torch's memory history could not be read (" + failure +
+                "), so findings do not show where their memory was allocated.");
     }
 }
 

@@ -24,7 +24,7 @@ MIB = 1 << 20
 def test_removed_folder_loses_only_the_file(main_interpreter, tmp_path):
     outcome = main_interpreter.run(PROGRAM, "folder_gone", tmp_path)
     assert outcome.stdout.split() == ["2", "[]"]
-    assert outcome.stderr.count("No such file or directory. The findings stay in memory") == 1
+    assert outcome.stderr.count("No such file or directory. The findings remain in memory") == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
@@ -63,7 +63,7 @@ def test_clocks_that_run_backwards(main_interpreter, tmp_path, backwards_clock):
 FAULTS = {"full": errno.ENOSPC, "file size": errno.EFBIG}
 MESSAGE = re.compile(
     r"log: cyclewatch could not write /\S+/cyclewatch-machine_fault_program-\d+\.json: (.+?)\. "
-    r"The findings stay in memory.*"
+    r"The findings remain in memory.*"
 )
 
 

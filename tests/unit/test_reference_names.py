@@ -202,7 +202,7 @@ def test_an_attribute_with_a_computed_name_is_located_at_the_call_of_the_helper(
 def test_references_that_one_line_stores_are_one_place():
     (finding,) = findings_of(WithTwoEarlyMethods)
     assert "2 references lead back to it" in finding.cut.reason
-    assert "one alone is not enough" not in finding.to_text()
+    assert "all of them must be cut" not in finding.to_text()
     assert "__self__ of 2 bound methods" in finding.to_text()
 
 

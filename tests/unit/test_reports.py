@@ -271,7 +271,7 @@ def test_text_answers_whether_collections_are_needed():
     text = " ".join(report.to_text().split())
     signature = report.findings[0].signature
     assert "1 of 2 collections freed no device memory and took" in text
-    assert f"the other one freed 1000 B: {signature}. Cut it, and automatic" in text
+    assert f"the other one freed 1000 B: {signature}. Fix it, and automatic" in text
     assert "generation 2: 2 collections in" in text
 
 

@@ -323,9 +323,17 @@ def test_super_counts_as_a_use_of_self(program):
         (WORK.format(end="return (last for _ in 'ab')"), error_in_local, "a generator uses last"),
         (WORK.format(end="yield last"), error_in_local, "work can be suspended"),
         ("def work(x):\n  pass", error_in_local, "does not use last"),
-        ("def outer():\n  def load(): load()\n  return load", recursive, "may keep load for later"),
+        (
+            "def outer():\n  def load(): load()\n  return load",
+            recursive,
+            "may let other code call load later",
+        ),
         ("def outer():\n  def load(): yield load()\n  load()", recursive, "load can be suspended"),
-        ("def outer():\n  def load(): load()\n  map(load, [])", recursive, "may keep load"),
+        (
+            "def outer():\n  def load(): load()\n  map(load, [])",
+            recursive,
+            "may let other code call load later",
+        ),
         ("def outer():\n  def load(): load()\n  (load() for _ in '')", recursive, "a generator"),
         (
             "def outer():\n  class A:\n    def load(): load()\n    load()",
@@ -412,17 +420,17 @@ NO_WEAK_REFERENCE = "may use an object that does not support weak references"
         (
             LISTED + method("def show(self):\n  for call in self._run: print(call)"),
             listed_method,
-            "line 9 may keep a function of ._run",
+            "line 9 may let other code call a function from ._run later",
         ),
         (
             LISTED + method("def show(self):\n  for i, call in enumerate(self._run): print(call)"),
             listed_method,
-            "line 9 may keep a function of ._run",
+            "line 9 may let other code call a function from ._run later",
         ),
         (
             LISTED + method("def show(self):\n  for self.x in self._run: self.x()"),
             listed_method,
-            "line 9 may keep a function for later",
+            "line 9 may let other code call a stored function later",
         ),
         (
             LISTED + method("def reset(self): [x.cache_clear() for x in self._run]"),
@@ -518,37 +526,37 @@ NO_WEAK_REFERENCE = "may use an object that does not support weak references"
         (
             PARENT + module("head = Model().add()"),
             back_pointer,
-            "may use a part of a temporary object",
+            "may use an attribute or item of a temporary object",
         ),
         (
             PARENT + module("def make(): return Model()\nhead = make().add()"),
             back_pointer,
-            "may use a part of a temporary object",
+            "may use an attribute or item of a temporary object",
         ),
         (
             PARENT + module("def build():\n  model = Model()\n  return model.head.pop()"),
             back_pointer,
-            "line 14 keeps a part of an object",
+            "line 14 stores or returns an attribute or item of an object",
         ),
         (
             PARENT + module("def build():\n  model = Model()\n  return {'a': [model.head]}"),
             back_pointer,
-            "line 14 keeps a part of an object",
+            "line 14 stores or returns an attribute or item of an object",
         ),
         (
             PARENT + module("def build():\n  model = Model()\n  heads.append(model.head)"),
             back_pointer,
-            "line 14 keeps a part of an object",
+            "line 14 stores or returns an attribute or item of an object",
         ),
         (
             PARENT + module("def build(x):\n  model = Model()\n  x.head = model.head"),
             back_pointer,
-            "line 14 keeps a part of an object",
+            "line 14 stores or returns an attribute or item of an object",
         ),
         (
             PARENT + module("def build():\n  global h\n  model = Model()\n  h = model.head"),
             back_pointer,
-            "line 15 keeps a part of an object",
+            "line 15 stores or returns an attribute or item of an object",
         ),
         (
             PARENT.replace(
@@ -556,43 +564,43 @@ NO_WEAK_REFERENCE = "may use an object that does not support weak references"
             )
             + module("def build():\n  model = Model()\n  return model.get()"),
             back_pointer,
-            "line 13 keeps a part of an object",
+            "line 13 stores or returns an attribute or item of an object",
         ),
         (
             PARENT + module("model = Model()\nhead = model.head\ndel model\nprint(head.model)"),
             back_pointer,
-            "line 15 uses a part of an object that may be freed",
+            "line 15 uses an attribute or item of an object that may be freed",
         ),
         (
             PARENT + module("heads = [x.head for x in [Model(), Model()]]"),
             back_pointer,
-            "may use a part of a temporary object",
+            "may use an attribute or item of a temporary object",
         ),
         (PARENT + module("head = build().head"), back_pointer, "uses .head of a temporary object"),
         (
             PARENT + module("def build():\n  model = Model()\n  return model.head"),
             back_pointer,
-            "line 14 keeps a part of an object",
+            "line 14 stores or returns an attribute or item of an object",
         ),
         (
             PARENT + module("def build():\n  x = Model()\n  part = Head(x)\n  return part"),
             back_pointer,
-            "line 15 keeps a part of an object",
+            "line 15 stores or returns an attribute or item of an object",
         ),
         (
             MODEL + method("def register(self): calls.append(self._scale)"),
             lambda_on_self,
-            "line 13 may keep a function of ._scale for later",
+            "line 13 may let other code call a function from ._scale later",
         ),
         (
             MODEL + method("@property\ndef scale(self): return self._scale"),
             lambda_on_self,
-            "line 14 may keep a function of ._scale for later",
+            "line 14 may let other code call a function from ._scale later",
         ),
         (
             MODEL + method("def get(self):\n  scale = self._scale\n  return scale"),
             lambda_on_self,
-            "line 15 may keep a function of ._scale for later",
+            "line 15 may let other code call a function from ._scale later",
         ),
         (
             MODEL + method("def get(self):\n  scale = self._scale\n  return lambda: scale()"),
@@ -602,12 +610,12 @@ NO_WEAK_REFERENCE = "may use an object that does not support weak references"
         (
             LISTED + method("def steps(self): return list(self._run)"),
             listed_method,
-            "line 8 may keep a function of ._run for later",
+            "line 8 may let other code call a function from ._run later",
         ),
         (
             LISTED + method("def first(self): return self._run.pop()"),
             listed_method,
-            "line 8 may keep a function of ._run for later",
+            "line 8 may let other code call a function from ._run later",
         ),
         (MODEL + module("x = Model(3).chain().end()"), lambda_on_self, "of a temporary object"),
     ],
@@ -708,9 +716,9 @@ def layers(path):
     )
 
 
-TEMPORARY = "may use a part of a temporary object"
+TEMPORARY = "may use an attribute or item of a temporary object"
 IN_FUNCTION = "def build(n):\n  net = Network(n)\n  "
-KEEPS = "keeps a part of an object, but not the object"
+KEEPS = "stores or returns an attribute or item of an object, but not the object"
 
 
 @pytest.mark.parametrize(
@@ -748,16 +756,17 @@ KEEPS = "keeps a part of an object, but not the object"
         # It is replaced while a part is used.
         (
             "old = None\nfor n in (1, 2):\n  net = Network(n)\n  print(old)\n  old = net.first()",
-            "line 34 uses a part of an object that may be freed",
+            "line 34 uses an attribute or item of an object that may be freed",
         ),
         (
             "def f(old=None):\n  for n in (1, 2):\n    net = Network(n)\n    old = net.first()\n"
             "  print(old.model)",
-            "line 35 uses a part of an object that may be freed",
+            "line 35 uses an attribute or item of an object that may be freed",
         ),
         (
             "kept = []\nfor n in (1, 2):\n  net = Network(n)\n  kept.append(net.first())",
-            "line 34 stores a part of a replaced object",
+            "line 34 stores an attribute or item of an object that may be freed when its variable"
+            " is reassigned",
         ),
     ],
 )

@@ -133,7 +133,7 @@ void add_cut(Card& card, const Finding& finding) {
     }
     if (const std::uint64_t more = places.size() - shown + finding.omitted_cuts; more > 0) {
         card.add_wrapped("",
-                         "and " + base::counted(more, "more place") + ": `cyclewatch explain " +
+                         "and " + base::counted(more, "more location") + ": `cyclewatch explain " +
                              base::shown_name(finding.signature) + " REPORT` lists all",
                          2);
     }

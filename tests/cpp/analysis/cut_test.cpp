@@ -117,7 +117,7 @@ TEST(Cut, ListsAllPlacesAndNamesTheBestInTheRemedy) {
     EXPECT_NE(
         finding.remedy.find("the 7 references back to Trainer, through which every cycle goes"),
         std::string::npos);
-    EXPECT_NE(finding.remedy.find("and at 4 more places"), std::string::npos);
+    EXPECT_NE(finding.remedy.find("and in 4 more locations"), std::string::npos);
 }
 
 // Only one reference leads to each of the two objects.
@@ -141,11 +141,11 @@ TEST(Cut, ShowsTheCodeOfAWeakReference) {
     const auto advice = [](const char* text) { return only(text).advice; };
     const std::string trainer =
         advice("T=m.Trainer A=m.A@/x/a.py:1 T.loop->A A._trainer->T T.w->t:owner(8)");
-    EXPECT_NE(trainer.find(
-                  "In code: a property `_trainer` that returns `self._trainer_ref and "
-                  "self._trainer_ref()`, with the setter `self._trainer_ref = None if "
-                  "value is None else weakref.ref(value)`; the line that sets `_trainer` stays."),
-              std::string::npos)
+    EXPECT_NE(
+        trainer.find("In code: a property `_trainer` that returns `self._trainer_ref and "
+                     "self._trainer_ref()`, with the setter `self._trainer_ref = None if "
+                     "value is None else weakref.ref(value)`; keep the line that sets `_trainer`."),
+        std::string::npos)
         << trainer;
     const std::string slot =
         advice("T=m.Tree A=m.A@/x/a.py:1 T.kid->A A/slot:parent->T T.w->t:owner(8)");
@@ -198,8 +198,8 @@ TEST(Cut, DeclaresTheNewNameOfADataclassWithSlotsAsAField) {
     };
     const std::string slot = "For a slot, replace the name in `__slots__`.";
     const std::string field =
-        "For a dataclass with slots, declare it as a field with `init=False`.";
-    EXPECT_NE(advice(".", "/slot:").find("stays. " + field), std::string::npos)
+        "For a dataclass with slots, declare the new name as a field with `init=False`.";
+    EXPECT_NE(advice(".", "/slot:").find("`trainer`. " + field), std::string::npos)
         << advice(".", "/slot:");
     EXPECT_EQ(advice(".", "/slot:").find(slot), std::string::npos);
     EXPECT_NE(advice("/slot:", "/slot:").find(field), std::string::npos);
@@ -514,7 +514,7 @@ TEST(Cut, EndsEveryCycleOfItsComponentOnRandomGraphs) {
         // The cut of a single component must free the tensor. Long sets are not listed completely.
         if (findings.size() != 1 || findings[0].cut.empty() || findings[0].cut[0].payload ||
             findings[0].cut[0].reason.find("no small set") != std::string::npos ||
-            findings[0].remedy.find("more place") != std::string::npos) {
+            findings[0].remedy.find("more location") != std::string::npos) {
             continue;
         }
         ++checked;

@@ -117,7 +117,7 @@ TEST(Generations, LimitsTheNumberOfSignatures) {
     }
     EXPECT_EQ(collections_sentence(report),
               "40 of 42 collections freed no device memory and took 1.9 % of the run; the other "
-              "2 freed 3.0 GiB: cw1-a, cw1-b, cw1-c and 2 more. Cut them, and automatic collection "
+              "2 freed 3.0 GiB: cw1-a, cw1-b, cw1-c and 2 more. Fix them, and automatic collection "
               "can be disabled.");
 }
 
@@ -149,7 +149,7 @@ TEST(Generations, DescribesCollectionsThatAllFreedDeviceMemory) {
         make_report({{.collections = 2, .seconds = 1.9, .freeing = 2, .freed_bytes = 3 * kGiB}});
     add_finding(report, "cw1-a");
     EXPECT_EQ(collections_sentence(report),
-              "All 2 collections freed device memory, in total 3.0 GiB: cw1-a. Cut it, and "
+              "All 2 collections freed device memory, in total 3.0 GiB: cw1-a. Fix it, and "
               "automatic collection can be disabled.");
 }
 

@@ -144,7 +144,9 @@ TEST(Card, ListsOnePlacePerLineRelativeToTheirFolder) {
     const std::string card = render_card(finding_with_places(3));
     EXPECT_THAT(card, HasSubstr(".trainer of lib.parts.Part0"));
     EXPECT_THAT(card, HasSubstr(" /site/lib/parts/part0.py:7\n"));
-    EXPECT_THAT(card, HasSubstr("    cut   at 3 places; one alone is not enough\n    1     "));
+    EXPECT_THAT(
+        card,
+        HasSubstr("    cut   references in 3 locations; all of them must be cut\n    1     "));
     EXPECT_THAT(card, HasSubstr("    2     .trainer of Part1 "));
     EXPECT_THAT(card, HasSubstr(" part1.py:7\n"));
 }
@@ -156,7 +158,8 @@ TEST(Card, NamesTheClassesThatAPlaceLeadsTo) {
     finding.cut[1].target = "lib.Buses";
     finding.cut[2].target = "lib.Lines";
     const std::string card = render_card(finding);
-    EXPECT_THAT(card, HasSubstr("    cut   3 references at 2 places; one alone is not enough\n"));
+    EXPECT_THAT(card,
+                HasSubstr("    cut   3 references in 2 locations; all of them must be cut\n"));
     EXPECT_THAT(card, HasSubstr(".trainer of lib.parts.Part0 -> Network "));
     EXPECT_THAT(card, HasSubstr(".trainer of Part1 (2 references) -> one of 2 classes "));
     finding.cut[0].holder = "bound method lib.Network.run";
@@ -181,12 +184,12 @@ TEST(Card, ListsAsManyPlacesAsFit) {
             shown += line.find(".trainer of ") == std::string::npos ? 0 : 1;
         }
         if (shown == count) {
-            EXPECT_THAT(card, Not(HasSubstr("more place")));
+            EXPECT_THAT(card, Not(HasSubstr("more location")));
             continue;
         }
         EXPECT_THAT(card,
                     HasSubstr("and " + std::to_string(count - shown) +
-                              " more places: `cyclewatch explain cw1-00ff13d7a6c2e981 REPORT`"));
+                              " more locations: `cyclewatch explain cw1-00ff13d7a6c2e981 REPORT`"));
         EXPECT_THAT(card, Not(HasSubstr("and 1 more")));
         EXPECT_EQ(lines_of(card).size(), kMaxCardLines);
     }

@@ -372,8 +372,8 @@ def test_explain_lists_all_places(command, changed):
         finding["omitted_cuts"] = 2
 
     out = command("explain", LAMBDA, changed("places.json", give_places)).out
-    assert f"more places: `cyclewatch explain {LAMBDA} REPORT` lists all" in out
-    [_, places] = out.split("all 32 places to change:\n")
+    assert f"more locations: `cyclewatch explain {LAMBDA} REPORT` lists all" in out
+    [_, places] = out.split("all 32 locations to change:\n")
     assert all(f"lib/part{i}.py:7 (class lib.Base)\n" in places for i in range(30))
     assert "        of lib.Other\n" in places
     assert " (9 references)\n" in places
