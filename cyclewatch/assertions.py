@@ -31,7 +31,7 @@ class assert_no_tensor_cycles:  # noqa: N801 - used like a function, as in conte
 
     ``with ... as watch`` binds the :class:`Watch`, whose report contains all findings. The error is
     raised only for findings with the status "new". Under the pytest plugin, a test that catches the
-    error does not fail again for the same cycles.
+    error does not fail because of the same cycles.
 
     Args:
         devices: As in :func:`warn_tensor_cycles`.

@@ -12,7 +12,7 @@ def exception_chain(*exceptions: BaseException, handled: int = 0) -> Iterator[Ba
     """`exceptions`, their causes, contexts and the members of exception groups, each once.
 
     Args:
-        exceptions: The first ones.
+        exceptions: The exceptions to start from.
         handled: The id() of an exception that was already being handled. It is not followed.
     """
     seen = {handled}

@@ -16,7 +16,7 @@ _Kind = tuple[str, str, object, "str | None", str]
 
 
 def census(*, device: str | None = None) -> Census:
-    """Record all reachable tensors, in the groups of :func:`live_owners`.
+    """Record all reachable tensors, grouped as in :func:`live_owners`.
 
     Take one census before and one after a step, and compare them to find growing tensors::
 

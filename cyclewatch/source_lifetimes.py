@@ -119,7 +119,7 @@ def _is_checked(source: Source, variable: ast.Name, seen: set[tuple[int, str]]) 
 
 
 def _arguments(source: Source, function: ast.AST, name: str) -> Iterator[ast.expr]:
-    """The values that the file passes to a parameter, and its default."""
+    """Yields the values that calls in the file pass for parameter `name`, and its default value."""
     if not isinstance(function, ast.FunctionDef) or function.decorator_list:
         raise NoDiff(f"the values of the parameter {name} are unknown")
     order = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]

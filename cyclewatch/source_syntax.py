@@ -189,7 +189,7 @@ def check_stored_in(source: Source, statement: ast.stmt, variable: str) -> None:
 
 
 def class_defaults(node: ast.ClassDef, name: str) -> list[ast.expr]:
-    """The targets of statements `name = None` in a class body."""
+    """The targets of the `name = None` statements in a class body."""
     found: list[ast.expr] = []
     for each in node.body:
         match each:

@@ -34,17 +34,17 @@ def check_not_temporary(source: Source, target: ast.ClassDef, names: set[str]) -
 
     `names` are the attributes of the instance that are part of the cycle.
     """
-    makers = _makers(source, target)
-    parts = _Parts(source, makers, names)
+    factories = _factories(source, target)
+    parts = _Parts(source, factories, names)
     for node in [*source.all(ast.Name), *source.all(ast.Attribute)]:
         name = getattr(node, "id", "") or getattr(node, "attr", "")
         if name in names and isinstance(_root(node), ast.Call):
             raise NoDiff(f"line {node.lineno} uses .{name} of a temporary object")
         called = source.is_called(node)
-        if name in makers and is_read(node) and not called and is_handed_over(source, node):
+        if name in factories and is_read(node) and not called and is_handed_over(source, node):
             raise NoDiff(f"line {node.lineno} may create a temporary {name}")
     for call in source.all(ast.Call):
-        if _is_creation(source, call, makers) and not parts.is_kept(call):
+        if _is_creation(source, call, factories) and not parts.is_kept(call):
             raise NoDiff(f"line {call.lineno} may use an attribute or item of a temporary object")
     for function in source.functions():
         parts.check_function(function)
@@ -82,47 +82,47 @@ def check_not_published(source: Source, name: str) -> None:
                 raise NoDiff(f"line {value.lineno} of {owner.name} stores a function elsewhere")
 
 
-def _makers(source: Source, target: ast.ClassDef) -> set[str]:
+def _factories(source: Source, target: ast.ClassDef) -> set[str]:
     """The classes and functions whose calls return an instance, or an object that stores one."""
-    makers = {each.name for each in (target, *subclasses(source, target))}
+    factories = {each.name for each in (target, *subclasses(source, target))}
     while True:
-        found = set(makers)
+        found = set(factories)
         for function in source.functions():
-            created = _created(source, function, makers)
-            if getattr(source.parent(function), "name", "") in makers:
+            created = _created(source, function, factories)
+            if getattr(source.parent(function), "name", "") in factories:
                 created |= set(parameters(function)[:1])
             for node in ast.walk(function):
                 value = node.value if isinstance(node, ast.Return | ast.Yield) else None
-                if value and _creates(source, value, makers, created):
+                if value and _creates(source, value, factories, created):
                     found.add(function.name)
-        if found == makers:
-            return makers
-        makers = found
+        if found == factories:
+            return factories
+        factories = found
 
 
-def _is_creation(source: Source, node: ast.AST, makers: set[str]) -> bool:
+def _is_creation(source: Source, node: ast.AST, factories: set[str]) -> bool:
     if not isinstance(node, ast.Call):
         return False
     called = ast.unparse(node.func)
     around = [each.name for each in source.ancestors(node) if isinstance(each, ast.ClassDef)]
-    return short(called) in makers or (called in _OWN_CLASS and bool(makers & set(around)))
+    return short(called) in factories or (called in _OWN_CLASS and bool(factories & set(around)))
 
 
-def _creates(source: Source, value: ast.AST, makers: set[str], created: set[str]) -> bool:
+def _creates(source: Source, value: ast.AST, factories: set[str], created: set[str]) -> bool:
     return any(
-        _is_creation(source, each, makers) or getattr(each, "id", "") in created
+        _is_creation(source, each, factories) or getattr(each, "id", "") in created
         for each in _inner(value)
     )
 
 
-def _created(source: Source, scope: ast.AST, makers: set[str]) -> set[str]:
-    """The variables of a scope that refer to an object created by `makers`."""
+def _created(source: Source, scope: ast.AST, factories: set[str]) -> set[str]:
+    """The variables of a scope that refer to an object that one of the `factories` creates."""
     found: set[str] = set()
     for _ in range(2):
         for node in _own(scope):
             if not isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr):
                 continue
-            if node.value and _creates(source, node.value, makers, found):
+            if node.value and _creates(source, node.value, factories, found):
                 targets = [*getattr(node, "targets", ()), getattr(node, "target", None)]
                 found.update(each.id for each in targets if isinstance(each, ast.Name))
     return found
@@ -152,9 +152,9 @@ class _Parts:
     a part as an argument.
     """
 
-    def __init__(self, source: Source, makers: set[str], names: set[str]) -> None:
+    def __init__(self, source: Source, factories: set[str], names: set[str]) -> None:
         self._source = source
-        self._makers = makers
+        self._factories = factories
         self._names = names
         self._getters: set[str] = set()  # methods that return parts
         methods = [n for n in source.functions() if isinstance(source.parent(n), ast.ClassDef)]
@@ -195,7 +195,7 @@ class _Parts:
 
     def check_function(self, function: ast.AST) -> None:
         """Raise NoDiff if a function creates an object and stores or returns only a part of it."""
-        created = _created(self._source, function, self._makers)
+        created = _created(self._source, function, self._factories)
         parts = self._found(function, created)
         for value in [*_returned(function), *_stored(function, created | parts)]:
             if self._leaves(value, created, parts):
@@ -207,7 +207,7 @@ class _Parts:
     def check_replaced(self, scope: ast.AST) -> None:
         """Raise NoDiff if a part is used after its object is deleted or replaced."""
         variables = [node for node in _own(scope) if isinstance(node, ast.Name)]
-        for name in _created(self._source, scope, self._makers):
+        for name in _created(self._source, scope, self._factories):
             parts = self._found(scope, {name})
             first, *freed = sorted(n.lineno for n in variables if n.id == name and not is_read(n))
             loops = [

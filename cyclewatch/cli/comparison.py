@@ -10,7 +10,7 @@ from cyclewatch.wording import reached_bytes
 
 
 class Change(NamedTuple):
-    """A finding in both reports; bytes and counts are 0 for a report that does not contain it."""
+    """One finding, compared; bytes and counts are 0 for a report that does not contain it."""
 
     signature: str
     title: str

@@ -96,8 +96,8 @@ class LeakCheck:
     def repeated(self, item: pytest.Item, when: str) -> Iterator[Callable[[Finding], bool]]:
         """Make ``item.runtest()`` run the body --cyclewatch-repeat times.
 
-        Yields a function that returns whether at least two of the runs created a cycle. A doctest
-        runs once, because its names are gone after the first run.
+        Yields a function that returns whether at least two of the runs created the cycle of a given
+        finding. A doctest runs once, because its names are gone after the first run.
         """
         times = self._settings.repeat
         if when != "call" or times == 1 or isinstance(item, pytest.DoctestItem):

@@ -196,7 +196,7 @@ OPTIONS = (
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of one run, from the command line or otherwise from the ini file."""
+    """The options of one run; the command line overrides the ini file."""
 
     mode: str
     devices: tuple[str, ...]

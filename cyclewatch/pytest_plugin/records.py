@@ -69,7 +69,7 @@ class CycleRecord(TypedDict):
 
 
 def uncounted(record: CycleRecord) -> CycleRecord:
-    """A copy of `record` with sizes and counts 0, for another test that created the same cycle."""
+    """A copy of `record` with sizes and counts of 0, for another test that created the cycle."""
     copy = record.copy()
     copy["retained_bytes"] = copy["attributed_bytes"] = copy["occurrences"] = 0
     copy["signatures"] = {}

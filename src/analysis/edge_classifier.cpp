@@ -103,7 +103,7 @@ class EdgeClassifier {
             if (target_ == holder_) {
                 return kRecursiveClosure;
             }
-            // Check if the cycle consists only of functions, which then call each other.
+            // If the cycle consists only of functions, they call each other.
             const bool others = any_holder(
                 [this](std::uint32_t node) { return !graph_.is(node, NodeKind::function); });
             return others ? kClosure : kRecursivePair;

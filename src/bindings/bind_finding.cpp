@@ -295,8 +295,8 @@ void bind_finding_lists(FindingClass& added) {
         .def_property_readonly(
             "variants",
             list_of(&model::Finding::variants),
-            "One entry for each signature, largest first and including `signature`, if one change "
-            "fixes the cycles of several signatures; otherwise empty.")
+            "If one change fixes the cycles of several signatures: one entry for each of them, "
+            "including `signature`, largest first. Otherwise empty.")
         .def_property_readonly("by_process",
                                list_of(&model::Finding::by_process),
                                "The occurrences in each process, in the order of "

@@ -52,8 +52,8 @@ class ClusterIdentifier {
                                    [](std::uint64_t size) { return size <= kMaxObjects; });
     }
 
-    // `values` has the meaning of CaptureLimits::values. If may_know() is false, all identities are
-    // unknown.
+    // `values` has the same meaning as CaptureLimits::values. If may_know() is false, all
+    // identities are unknown.
     [[nodiscard]] ClusterIdentities identify(const BareGraph& bare, bool values);
 
   private:

@@ -3,7 +3,7 @@
 // objects from which an owner can be reached are selected. They are split into connected clusters;
 // if many clusters have the same shape, only a few of them are named.
 //
-// Objects are positions as in raw_graph.h. Does not use Python.
+// Objects are identified by their positions, as in raw_graph.h. Does not use Python.
 #pragma once
 
 #include <cstdint>

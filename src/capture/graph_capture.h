@@ -77,8 +77,8 @@ class GraphCapture {
     GraphCapture(const GraphCapture&) = delete;
     GraphCapture& operator=(const GraphCapture&) = delete;
 
-    // Returns the identity of the graph that capture() would return. `values` has the meaning of
-    // CaptureLimits::values. Call this before capture().
+    // Returns the identity of the graph that capture() would return. `values` has the same meaning
+    // as CaptureLimits::values. Call this before capture().
     [[nodiscard]] GraphIdentity identify(ClusterIdentifier& identifier, bool values);
 
     // Call this only once, because it frees data that is needed to select the objects.

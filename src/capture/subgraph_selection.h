@@ -2,7 +2,7 @@
 // Selects which objects of a cluster the reference graph will contain, if the cluster is too large:
 // complete cycles near its owners, and then the objects nearest to the owners.
 //
-// Objects are positions as in raw_graph.h. Does not use Python.
+// Objects are identified by their positions, as in raw_graph.h. Does not use Python.
 #pragma once
 
 #include <cstdint>

@@ -61,8 +61,8 @@ class UnreachableSearch {
         if constexpr (CYCLEWATCH_HAS_NO_GIL) {
             find_untracked();
         }
-        // Collects everything that is reachable from an unreachable frozen object. Because the
-        // sweep has ended, reach() pushes all of these objects on the stack.
+        // Adds to `frozen` everything that is reachable from an unreachable frozen object. Because
+        // the sweep has ended, reach() pushes all of these objects on the stack.
         for (std::size_t i = first_frozen; i < objects_.size(); ++i) {
             if (states_[i] == 0) {
                 push(static_cast<std::uint32_t>(i));

@@ -38,9 +38,10 @@ bool is_source(const Report* report, const Sources& sources) {
                                [report](const auto& entry) { return entry.second == report; });
 }
 
-// Makes `report` the source of its processes, unless they already have better sources. Reports must
-// be added in ascending order of their number of processes. Returns false if `report` and an
-// earlier report share processes, but `report` does not contain all processes of the earlier
+// Makes `report` the source of its processes. Does nothing if earlier reports already contain all
+// of its processes, unless a single earlier report has the same processes and covers less time.
+// Reports must be added in ascending order of their number of processes. Returns false if `report`
+// and an earlier report share processes, but `report` does not contain all processes of the earlier
 // report.
 bool add_source(const Report& report, Sources& sources) {
     std::set<const Report*> rivals;

@@ -75,7 +75,8 @@ struct CapturedCollection {
 class OwnerReadings {
   public:
     // Only owners on devices that `watched` accepts are added. For a scan, `known` is not null.
-    // Owners of storages that `known` accepts are then left out, and references are counted.
+    // Owners of storages for which `known` returns true are then skipped, and the references to the
+    // other storages are counted.
     OwnerReadings(CapturedCollection& collection,
                   const DeviceFilter& watched,
                   const KnownStorages* known);

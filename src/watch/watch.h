@@ -163,7 +163,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     }
     // Returns false if another census would exceed the budget, and counts the census as skipped.
     [[nodiscard]] bool can_afford_census(Clock::time_point now);
-    // Adds a census of the watched devices, and logs what has begun to grow.
+    // Adds a census of the watched devices, and logs the groups of tensors that have begun to grow.
     void add_census(std::span<const model::LiveOwner> owners, Clock::time_point began);
 
     // Stores the classified findings of one collection, and schedules the report file. `repeated`:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attacks on the guarantees in SECURITY.md: values, files in shared folders, hostile input."""
+"""Attacks on the guarantees in SECURITY.md.
+
+They concern secret values in reports, files in shared folders, and hostile input.
+"""
 
 import ctypes
 import json

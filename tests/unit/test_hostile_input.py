@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Any bytes as a configuration or a baseline are either accepted or rejected with a message.
 
-tests/fuzz checks the same with libFuzzer, and also checks the report reader.
+tests/fuzz does the same with libFuzzer, and also tests the report reader.
 """
 
 import json

@@ -76,7 +76,7 @@ class Candidates {
     std::size_t size_ = 0;
 };
 
-// `word` has the meaning of cyclewatch_native_member::word. It is ignored if it is outside the
+// `word` has the same meaning as cyclewatch_native_member::word. It is ignored if it is outside the
 // object.
 void add_word(Candidates& candidates,
               PyObject* object,

@@ -127,7 +127,7 @@ class RingBuilder {
         return false;
     }
 
-    // Grows the ellipse until no boxes and labels overlap.
+    // Grows the ellipse until no boxes or labels overlap.
     void place_members() {
         ellipse_.members = members_.size();
         if (members_.size() == 1) {

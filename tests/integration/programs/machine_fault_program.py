@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Creates findings while the machine fails: machine_fault_program.py SCENARIO FOLDER [ARGUMENT].
 
-The ARGUMENT of the scenarios `watched` and `saved` is a fault: "full" (tests/failing_disk is
-preloaded), "file size", or "" for none.
+The ARGUMENT of the scenarios `watched` and `saved` is a fault: "full" for a full disk
+(tests/failing_disk must be preloaded), "file size" for a file size limit, or "" for no fault.
 """
 
 import contextlib
