@@ -256,7 +256,7 @@ Payloads find_payloads(const CollapsedGraph& graph,
     for (const std::uint32_t e : cycle) {
         std::vector<Payload> found = search.references_of(component.nodes[component.holder[e]]);
         if (!found.empty()) {
-            largest.push_back(std::move(found.front()));
+            largest.push_back(found.front());
         }
     }
     const std::uint64_t total = held.held_with(component.nodes.front());

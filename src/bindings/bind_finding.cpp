@@ -355,6 +355,39 @@ py::object shape_or_none(const std::string& text) {
     return py::tuple(dimensions);
 }
 
+void bind_finding_texts(FindingClass& finding) {
+    using Self = model::Finding;
+    finding
+        .def(
+            "to_text",
+            [](const Self& self, std::size_t rank, std::size_t width) {
+                return render::render_card(self, rank, width);
+            },
+            py::arg("rank") = 1,
+            py::arg("width") = render::kUsualWidth,
+            "Render the card of this finding, at most 25 lines.\n\n"
+            "Args:\n"
+            "    rank: Number in the card's heading.\n"
+            "    width: Maximum line length in columns.\n\n"
+            "Examples:\n"
+            "    >>> print(finding.to_text(rank=3))\n"
+            "    #3  4.0 KiB in 1 cycle   [bound-method-on-self]\n"
+            "        Trainer.hook -> run.__self__ -> Trainer\n"
+            "        ...")
+        .def(
+            "to_svg",
+            [](const Self& self) { return render::render_svg(self); },
+            "Render the cycle as an SVG image.\n\n"
+            "Examples:\n"
+            "    >>> print(finding.to_svg())\n"
+            "    <?xml ...<svg ...")
+        .def("__repr__", [](const Self& self) {
+            return "<Finding " + self.signature + ": " + quoted(self.title) + ", " +
+                   base::format_bytes(model::reached_bytes(self)) + ", seen " +
+                   std::to_string(self.occurrences) + " times>";
+        });
+}
+
 void bind_finding(py::module_& module) {
     bind_source_excerpt(module);
     bind_reference(module);
@@ -403,39 +436,12 @@ void bind_finding(py::module_& module) {
                       "Number of kinds of references that must also be cut but are not in `cuts`, "
                       "because there are too many.")
         .def_readonly(
-            "omitted_owners", &Self::omitted_owners, "Number of owners omitted from `owners`.")
-        .def(
-            "to_text",
-            [](const Self& self, std::size_t rank, std::size_t width) {
-                return render::render_card(self, rank, width);
-            },
-            py::arg("rank") = 1,
-            py::arg("width") = render::kUsualWidth,
-            "Render the card of this finding, at most 25 lines.\n\n"
-            "Args:\n"
-            "    rank: Number in the card's heading.\n"
-            "    width: Maximum line length in columns.\n\n"
-            "Examples:\n"
-            "    >>> print(finding.to_text(rank=3))\n"
-            "    #3  4.0 KiB in 1 cycle   [bound-method-on-self]\n"
-            "        Trainer.hook -> run.__self__ -> Trainer\n"
-            "        ...")
-        .def(
-            "to_svg",
-            [](const Self& self) { return render::render_svg(self); },
-            "Render the cycle as an SVG image.\n\n"
-            "Examples:\n"
-            "    >>> print(finding.to_svg())\n"
-            "    <?xml ...<svg ...")
-        .def("__repr__", [](const Self& self) {
-            return "<Finding " + self.signature + ": " + quoted(self.title) + ", " +
-                   base::format_bytes(model::reached_bytes(self)) + ", seen " +
-                   std::to_string(self.occurrences) + " times>";
-        });
+            "omitted_owners", &Self::omitted_owners, "Number of owners omitted from `owners`.");
     bind_finding_sizes(added);
     bind_finding_times(added);
     bind_finding_lists(added);
     bind_finding_status(added);
+    bind_finding_texts(added);
 }
 
 }  // namespace cyclewatch::bindings
