@@ -235,7 +235,7 @@ class _Parts:
                     )
 
     def _found(self, scope: ast.AST, created: set[str]) -> set[str]:
-        """The variables of a scope that may refer to parts of the created objects."""
+        """The variables of a scope that may refer to attributes or items of created objects."""
         parts: set[str] = set()
         for _ in range(3):
             for node in _own(scope):

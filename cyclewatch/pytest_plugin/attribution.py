@@ -110,7 +110,7 @@ class Survivors:
 
 
 def creators(finding: Finding, freed: Iterable[Survivor]) -> dict[pytest.Item, str]:
-    """Map each test that created one of the `freed` survivors to the phase that created it.
+    """Map each test that created one of the survivors in `freed` to the phase that created it.
 
     Only survivors that have the type of an owner of `finding` are considered.
     """

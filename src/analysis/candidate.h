@@ -42,7 +42,7 @@ using ReferenceKind =
 // `edge` is the index in `graph` of the candidate's first edge.
 void note_variable(Candidate& candidate, const CollapsedGraph& graph, std::uint32_t edge);
 
-// One candidate for each reference of `cycle`, best first. The edges are positions in
+// One candidate for each reference of `cycle`, best first. The edges are indices into
 // Component::edges.
 [[nodiscard]] std::vector<Candidate> rank_cycle(const CollapsedGraph& graph,
                                                 const Component& component,

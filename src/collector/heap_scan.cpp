@@ -189,9 +189,9 @@ struct ScanMemory {
     UnreachableSearch search;
 };
 
-// The memory of the previous scan. Keeping it avoids obtaining memory from the kernel again, which
-// takes a sixth of the time of a scan. The memory is not kept if there were unusually many objects,
-// or on free-threaded builds, where two threads may scan at the same time.
+// Buffers that the next scan reuses. Keeping them avoids obtaining memory from the kernel again,
+// which takes a sixth of the time of a scan. The memory is not kept if there were unusually many
+// objects, or on free-threaded builds, where two threads may scan at the same time.
 std::unique_ptr<ScanMemory>& kept_memory() {
     static std::unique_ptr<ScanMemory> kept;
     return kept;

@@ -11,7 +11,7 @@ namespace cyclewatch::collector {
 
 class SelfTest final : public CollectionListener {
   public:
-    // Runs two young collections, of which the first frees existing garbage. Returns true if the
+    // Runs two young collections; the first one frees existing garbage. Returns true if the
     // second collection finds exactly the known garbage unreachable and gc.collect() returns the
     // number of these objects. Does not leave a Python error. REQUIRES: GIL held, and this object
     // is installed as the hook's listener. RUNS PYTHON: gc.collect(0), and therefore the finalizers

@@ -12,7 +12,7 @@
 
 namespace cyclewatch::report {
 
-// Maps each source_key() to the lines of source code and the number of the first of these lines.
+// Maps each source_key() to its source lines and the number of the first line.
 // Locations whose source is not available are missing. For a dataclass field, only the line of the
 // field is stored.
 using SourceLines = std::map<std::string, std::pair<std::uint32_t, std::vector<std::string>>>;

@@ -69,7 +69,7 @@ MESSAGE = re.compile(
 
 @pytest.fixture
 def run_failing(main_interpreter, tmp_path, failing_disk):
-    """Runs one scenario of the program; returns its output and its lines on stderr."""
+    """Runs one scenario of the program; returns its stdout and the lines of its stderr."""
 
     def run(scenario, fault):
         folder = tmp_path / (fault.split()[0] if fault else "none")

@@ -28,7 +28,7 @@ class Utf8Text {
     std::string_view view_;
 };
 
-// The longest name that is reported. Longer names are considered user data.
+// Maximum length of a reported name. Longer names are considered user data.
 inline constexpr Py_ssize_t kLongestName = 120;
 
 // True for an exact str that is an identifier of at most kLongestName characters.

@@ -82,7 +82,7 @@ def record(*words):
 
 
 def new_objects_of_ours():
-    """Types of the cyclewatch objects that the collector has begun to track since the start."""
+    """Types of the cyclewatch objects that became tracked after the program started."""
     return sorted(
         type(object).__qualname__
         for object in gc.get_objects()

@@ -82,7 +82,7 @@ def child(request):
 
 @pytest.fixture
 def remote_exec(monkeypatch, child):
-    """Calls of the replaced sys.remote_exec(), which makes the child execute the script."""
+    """Records the calls of a fake sys.remote_exec(), which lets the child execute the script."""
     calls = []
 
     def execute(pid, script):
@@ -146,7 +146,7 @@ def test_older_interpreter_here(command):
 
 @pytest.fixture
 def ignored(monkeypatch):
-    """Calls of the replaced sys.remote_exec(), which only records them."""
+    """Records the calls of a fake sys.remote_exec(), which does nothing else."""
     calls = []
     monkeypatch.setattr(sys, "remote_exec", lambda *call: calls.append(call), raising=False)
     return calls
