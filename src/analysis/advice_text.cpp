@@ -377,9 +377,9 @@ std::string cost_of(const CollapsedGraph& graph, const Cut& cut) {
         return {};
     }
     if (is_set_of_back_pointers(cut) && graph.node(cut.parent).supports_weakref) {
-        return "code that uses a child must keep " +
+        return "`make().child` breaks: a child does not keep " +
                (cut.on_every_cycle ? name_in_text(graph, cut.parent) : "the parent") +
-               " alive; children cannot be pickled";
+               " alive; pickling breaks too";
     }
     const Candidate& first = cut.cut.front();
     return advice::fill(text_for(graph, first, &advice::Words::cost),

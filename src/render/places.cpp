@@ -49,7 +49,7 @@ std::string all_of_places(const model::Finding& finding, const std::vector<Place
     }
     const std::string count = base::counted(places.size() + finding.omitted_cuts, "location") +
                               "; all of them must be cut";
-    const bool counts = references > places.size() && finding.omitted_cuts == 0;
+    const bool counts = references >= places.size() && finding.omitted_cuts == 0;
     return (counts ? base::counted(references, "reference") : "references") + " in " + count;
 }
 

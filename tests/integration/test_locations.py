@@ -53,7 +53,8 @@ def test_locations_of_owners_and_of_a_list(interpreter):
     assert answer["holder"] == f"{ALLOCATING}:{LINES.index('def cycle_of_buffers():') + 2}"
     card = answer["card"].splitlines()
     line = line_of("kept.append(Buffer(8))").rpartition(":")[2]
-    assert any(re.search(rf"allocated at .*allocated_cycles\.py:{line}$", text) for text in card)
+    unwrapped = re.sub(r"/\s+", "/", answer["card"])  # a long path continues in the next line
+    assert re.search(rf"allocated at \S*allocated_cycles\.py:{line}$", unwrapped, re.MULTILINE)
     assert len(card) <= 25 and max(map(len, card)) <= 100
 
 

@@ -89,7 +89,7 @@ TEST(Cut, SuggestsTheBackReferencesToOneParentInAllClasses) {
         "every cycle goes through Trainer: 4 references lead back to it"))
         << finding.cut[0].reason;
     EXPECT_EQ(finding.cost,
-              "code that uses a child must keep Trainer alive; children cannot be pickled");
+              "`make().child` breaks: a child does not keep Trainer alive; pickling breaks too");
     // Reported once, and not for the alternatives.
     for (std::size_t i = 1; i < finding.cut.size(); ++i) {
         EXPECT_EQ(finding.cut[i].reason.find("lead back"), std::string::npos);

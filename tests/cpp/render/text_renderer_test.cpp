@@ -146,7 +146,7 @@ TEST(Card, ListsOnePlacePerLineRelativeToTheirFolder) {
     EXPECT_THAT(card, HasSubstr(" /site/lib/parts/part0.py:7\n"));
     EXPECT_THAT(
         card,
-        HasSubstr("    cut   references in 3 locations; all of them must be cut\n    1     "));
+        HasSubstr("    cut   3 references in 3 locations; all of them must be cut\n    1     "));
     EXPECT_THAT(card, HasSubstr("    2     .trainer of Part1 "));
     EXPECT_THAT(card, HasSubstr(" part1.py:7\n"));
 }
