@@ -86,6 +86,8 @@ def main() -> None:
     print(sections[0])
     for title, benchmark in QUESTIONS:
         answers = benchmark.measure(options.quick)
+        if not answers:
+            continue  # a tool that it needs is not installed
         figures += answers
         sections += [f"### {title}", table(answers)]
         print(f"\n{sections[-2]}\n\n{sections[-1]}", flush=True)
