@@ -176,8 +176,11 @@ class Collapse {
         std::vector<std::uint32_t> hidden_holders(hidden_.size(), 0);
         std::vector<std::uint32_t> free_nodes;
         for (std::uint32_t n = 0; n < hidden_.size(); ++n) {
+            if (!hidden_[n]) {
+                continue;
+            }
             for (const model::Edge& edge : graph_.edges_of(model::NodeId{n})) {
-                hidden_holders[index_of(edge.target)] += hidden_[n] ? 1U : 0U;
+                ++hidden_holders[index_of(edge.target)];
             }
         }
         for (std::uint32_t n = 0; n < hidden_.size(); ++n) {

@@ -7,13 +7,13 @@
 #include <unordered_map>
 #include <utility>
 
-#include "graph/union_find.h"
+#include "base/union_find.h"
 #include "model/mistake.h"
 
 namespace cyclewatch::analysis {
 
 std::vector<std::uint32_t> merge_findings(std::vector<FindingBuilder>& builders) {
-    graph::UnionFind groups(builders.size());
+    base::UnionFind groups(builders.size());
     std::unordered_map<std::string, std::uint32_t> with_key;
     for (std::uint32_t b = 0; b < builders.size(); ++b) {
         for (std::string& key : model::mistake_keys(builders[b].finding())) {

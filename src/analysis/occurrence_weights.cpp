@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "graph/union_find.h"
+#include "base/union_find.h"
 
 namespace cyclewatch::analysis {
 namespace {
@@ -17,7 +17,7 @@ struct Cluster {
 
 // Returns the first node of each node's cluster.
 std::vector<std::uint32_t> clusters_of(const model::ReferenceGraph& graph) {
-    graph::UnionFind clusters(graph.nodes.size());
+    base::UnionFind clusters(graph.nodes.size());
     for (std::uint32_t node = 0; node < graph.nodes.size(); ++node) {
         for (const model::Edge& edge : graph.edges_of(model::NodeId{node})) {
             clusters.unite(node, static_cast<std::uint32_t>(index_of(edge.target)));

@@ -1,39 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/clusters.h"
 
-#include <numeric>
 #include <unordered_map>
 
 #include "base/populate.h"
+#include "base/union_find.h"
 
 namespace cyclewatch::capture {
 namespace {
-
-// A union-find structure that attaches the later set to the earlier one, with path halving (Tarjan,
-// van Leeuwen, "Worst-case Analysis of Set Union Algorithms", 1984).
-class DisjointSets {
-  public:
-    std::uint32_t add() {
-        parent_.push_back(static_cast<std::uint32_t>(parent_.size()));
-        return parent_.back();
-    }
-    std::uint32_t find(std::uint32_t set) {
-        while (parent_[set] != set) {
-            parent_[set] = parent_[parent_[set]];
-            set = parent_[set];
-        }
-        return set;
-    }
-    void join(std::uint32_t a, std::uint32_t b) {
-        a = find(a);
-        b = find(b);
-        parent_[a < b ? b : a] = a < b ? a : b;
-    }
-    [[nodiscard]] std::size_t size() const { return parent_.size(); }
-
-  private:
-    std::vector<std::uint32_t> parent_;
-};
 
 std::uint64_t mix(std::uint64_t value) {
     value ^= value >> 33;
@@ -44,10 +18,10 @@ std::uint64_t mix(std::uint64_t value) {
 
 // Marks every object from which one of `owners` can be reached. Joins the sets of two owners if
 // both can be reached from one object.
-DisjointSets mark_objects_reaching(const Adjacency& reverse,
-                                   std::span<const std::uint32_t> owners,
-                                   std::vector<std::uint32_t>& set_of) {
-    DisjointSets sets;
+base::UnionFind mark_objects_reaching(const Adjacency& reverse,
+                                      std::span<const std::uint32_t> owners,
+                                      std::vector<std::uint32_t>& set_of) {
+    base::UnionFind sets;
     std::vector<std::uint32_t> worklist;
     for (const std::uint32_t owner : owners) {
         if (set_of[owner] != kNoCluster) {
@@ -63,7 +37,7 @@ DisjointSets mark_objects_reaching(const Adjacency& reverse,
                     set_of[holder] = set;
                     worklist.push_back(holder);
                 } else if (set_of[holder] != set) {
-                    sets.join(set_of[holder], set);
+                    sets.unite(set_of[holder], set);
                 }
             }
         }
@@ -80,7 +54,7 @@ Clusters find_clusters(const Adjacency& graph,
     const auto nodes = static_cast<std::uint32_t>(graph.nodes());
     base::reserve_pages(clusters.of, nodes);
     clusters.of.assign(nodes, kNoCluster);
-    DisjointSets sets = mark_objects_reaching(reverse, owners, clusters.of);
+    base::UnionFind sets = mark_objects_reaching(reverse, owners, clusters.of);
     std::vector<std::uint32_t> number(sets.size(), kNoCluster);
     for (std::uint32_t node = 0; node < nodes; ++node) {
         if (clusters.of[node] == kNoCluster) {
