@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allocates the pages of a large buffer in one system call, which takes about half as long as one
-// page fault per page. Only for buffers that will be filled completely.
+// page fault per page.
 #pragma once
 
 #include <sys/mman.h>
@@ -11,21 +11,28 @@
 
 namespace cyclewatch::base {
 
-// Like buffer.reserve(size).
+// Like buffer.reserve(size). Allocates the pages of the first `filled` elements, most of which
+// should then be written.
 template <typename Value>
-void reserve_pages(std::vector<Value>& buffer, std::size_t size) {
+void reserve_pages(std::vector<Value>& buffer, std::size_t size, std::size_t filled) {
     constexpr std::size_t kLarge = std::size_t{1} << 20;  // smaller buffers are often reused
     constexpr std::uintptr_t kPage = 4096;
     const std::size_t before = buffer.capacity();
     buffer.reserve(size);
 #ifdef MADV_POPULATE_WRITE
-    if (buffer.capacity() != before && size * sizeof(Value) >= kLarge) {
+    if (buffer.capacity() != before && filled * sizeof(Value) >= kLarge) {
         const auto begin = reinterpret_cast<std::uintptr_t>(buffer.data()) & ~(kPage - 1);
-        const auto end = reinterpret_cast<std::uintptr_t>(buffer.data() + size) & ~(kPage - 1);
+        const auto end = reinterpret_cast<std::uintptr_t>(buffer.data() + filled) & ~(kPage - 1);
         // Fails on old kernels, which allocate the pages when they are first used.
         (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
     }
 #endif
+}
+
+// For a buffer that will be filled completely.
+template <typename Value>
+void reserve_pages(std::vector<Value>& buffer, std::size_t size) {
+    reserve_pages(buffer, size, size);
 }
 
 }  // namespace cyclewatch::base

@@ -75,11 +75,11 @@ std::vector<std::uint64_t> shapes_if_compared(std::span<PyObject* const> objects
     return shapes_of(clusters, graph, kinds);
 }
 
-std::vector<char> objects_of(std::uint32_t cluster, const Clusters& clusters) {
-    std::vector<char> inside(clusters.of.size());
-    std::ranges::transform(clusters.of, inside.begin(), [cluster](std::uint32_t of) {
-        return static_cast<char>(of == cluster ? 1 : 0);
-    });
+std::vector<bool> objects_of(std::uint32_t cluster, const Clusters& clusters) {
+    std::vector<bool> inside(clusters.of.size());
+    for (std::size_t node = 0; node < inside.size(); ++node) {
+        inside[node] = clusters.of[node] == cluster;
+    }
     return inside;
 }
 
@@ -186,7 +186,7 @@ GraphCapture::Selection GraphCapture::select_part(const std::vector<ClusterChoic
     if (reverse_.nodes() != graph_.nodes()) {
         reverse_ = reversed(graph_);
     }
-    const std::vector<char> inside = objects_of(0, clusters_);
+    const std::vector<bool> inside = objects_of(0, clusters_);
     clusters_.of = {};
     StableKinds kinds(objects_);
     Selection selection;

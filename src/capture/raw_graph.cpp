@@ -110,7 +110,8 @@ std::uint32_t kind_of(PyObject* object) {
 Adjacency make_raw_graph(std::span<PyObject* const> objects, const collector::PointerIndex& index) {
     Adjacency references;
     base::reserve_pages(references.first, objects.size() + 1);
-    references.targets.reserve(objects.size() * 2);
+    // Most objects have one or two references to other unreachable objects.
+    base::reserve_pages(references.targets, objects.size() * 2, objects.size());
     python::TypeTraversals traversals;
     EdgeCollector edges(objects, index, references.targets);
     for (std::uint32_t position = 0; position < objects.size(); ++position) {

@@ -61,12 +61,12 @@ class Colors {
         // The colours are added, because a sum does not depend on the order of the references.
         std::uint32_t sum = mix(color(node, round - 1));
         for (const std::uint32_t target : cluster_.graph.of(node)) {
-            if (cluster_.inside[target] != 0) {
+            if (cluster_.inside[target]) {
                 sum += mix(color(target, round - 1) * 3 + 1);
             }
         }
         for (const std::uint32_t holder : cluster_.reverse.of(node)) {
-            if (cluster_.inside[holder] != 0) {
+            if (cluster_.inside[holder]) {
                 sum += mix(color(holder, round - 1) * 5 + 2);
             }
         }
@@ -89,7 +89,7 @@ class SubgraphSelection {
           colors_(colors),
           kept_(graph_.nodes(), false),
           place_(graph_.nodes()),
-          visits_left_(2 * static_cast<std::uint64_t>(std::ranges::count(inside_, 1))) {}
+          visits_left_(2 * static_cast<std::uint64_t>(std::ranges::count(inside_, true))) {}
 
     // Finds the nearest holder of `owner` that is on a cycle. Keeps the shortest cycle through this
     // holder, and the path from it to `owner`. The limit of visits does not apply to the first
@@ -153,7 +153,7 @@ class SubgraphSelection {
         std::size_t next;  // index of the next step; kNone for the owner
     };
 
-    [[nodiscard]] bool inside(std::uint32_t node) const { return inside_[node] != 0; }
+    [[nodiscard]] bool inside(std::uint32_t node) const { return inside_[node]; }
 
     void keep(std::uint32_t node) {
         if (!kept_[node]) {
@@ -241,7 +241,7 @@ class SubgraphSelection {
 
     const Adjacency& graph_;
     const Adjacency& reverse_;
-    std::span<const char> inside_;
+    const std::vector<bool>& inside_;
     Colors& colors_;
     std::vector<bool> kept_;
     std::vector<std::uint32_t> kept_nodes_;
@@ -258,7 +258,7 @@ std::vector<std::uint32_t> select_subgraph(const ClusterGraph& cluster,
     Colors colors(cluster, kind_of);
     std::vector<std::uint32_t> inside;
     std::ranges::copy_if(owners, std::back_inserter(inside), [&](std::uint32_t owner) {
-        return cluster.inside[owner] != 0;
+        return cluster.inside[owner];
     });
     colors.sort(inside);
     SubgraphSelection subgraph(cluster, colors);

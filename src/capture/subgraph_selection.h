@@ -18,7 +18,7 @@ namespace cyclewatch::capture {
 struct ClusterGraph {
     const Adjacency& graph;
     const Adjacency& reverse;
-    std::span<const char> inside;  // per object of the graph: 1 or 0
+    const std::vector<bool>& inside;  // per object of the graph
 };
 
 // A hash of the kind of an object, which is the same on every run.

@@ -158,9 +158,9 @@ Nodes selected_from(const Garbage& garbage, std::uint64_t limit, std::uint32_t s
     }
     const Adjacency reverse = reversed(graph);
     const Clusters clusters = find_clusters(graph, reverse, owners);
-    std::vector<char> inside;
+    std::vector<bool> inside;
     for (const std::uint32_t cluster : clusters.of) {
-        inside.push_back(cluster == clusters.of[owners[0]] ? 1 : 0);
+        inside.push_back(cluster == clusters.of[owners[0]]);
     }
     Nodes selected = select_subgraph(
         {graph, reverse, inside}, owners, [&](std::uint32_t node) { return kinds[node]; }, limit);
