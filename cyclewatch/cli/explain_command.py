@@ -108,12 +108,12 @@ def _explain(
 
 def _places(finding: cyclewatch.Finding) -> str:
     """All locations in the code to change; the card may omit some."""
-    places: dict[tuple[str, str], list[cyclewatch.Reference]] = {}
+    locations: dict[tuple[str, str], list[cyclewatch.Reference]] = {}
     for number, cut in enumerate(finding.cuts):
         where = f"{cut.location} (class {cut.base_class})" if cut.base_class else cut.location
-        places.setdefault((cut.label, where or f"unknown location {number + 1}"), []).append(cut)
-    lines = [f"all {len(places) + finding.omitted_cuts} locations to change:"]
-    for (label, where), cuts in places.items():
+        locations.setdefault((cut.label, where or f"unknown location {number + 1}"), []).append(cut)
+    lines = [f"all {len(locations) + finding.omitted_cuts} locations to change:"]
+    for (label, where), cuts in locations.items():
         lines.append(f"    {label}  {where}")
         lines.extend(
             f"        of {cut.holder}"

@@ -9,10 +9,10 @@
 #include "advice/catalog.h"
 #include "base/text.h"
 #include "model/cycle_gap.h"
+#include "render/code_changes.h"
 #include "render/excerpt.h"
 #include "render/html/html_writer.h"
 #include "render/picture_text.h"
-#include "render/places.h"
 #include "render/summary.h"
 
 namespace cyclewatch::render {
@@ -126,14 +126,14 @@ std::string location_of(const Reference& reference) {
 }
 
 // "9 references in 3 classes: Saver, Early ..."; "" for one reference.
-std::string number_of(const Place& place) {
-    if (place.references <= 1) {
+std::string number_of(const CodeChange& change) {
+    if (change.references <= 1) {
         return {};
     }
-    std::string out = "<br>" + base::counted(place.references, "reference") + " in ";
-    out += counted_holders(place);
-    for (std::size_t i = 1; i < place.holders.size(); ++i) {
-        out += (i == 1 ? ", also " : ", ") + code(place.holders[i]);
+    std::string out = "<br>" + base::counted(change.references, "reference") + " in ";
+    out += counted_holders(change);
+    for (std::size_t i = 1; i < change.holders.size(); ++i) {
+        out += (i == 1 ? ", also " : ", ") + code(change.holders[i]);
     }
     return out;
 }
@@ -187,23 +187,23 @@ std::string advice_of(const Finding& finding) {
                      "</p>\n";
 }
 
-// The places that choice() does not show, one line each.
-std::string place_list(std::span<const Place> places) {
+// The changes that choice() does not show, one line each.
+std::string change_list(std::span<const CodeChange> changes) {
     std::string out;
-    for (const Place& place : places) {
-        const std::string classes = classes_words(place);
+    for (const CodeChange& change : changes) {
+        const std::string classes = classes_words(change);
         out += wrap_markup("li",
                            "",
-                           code(place.first->label, "name") + " of " +
-                               (classes.empty() ? code(place.first->holder)
+                           code(change.first->label, "name") + " of " +
+                               (classes.empty() ? code(change.first->holder)
                                                 : base::escape_markup(classes)) +
-                               (place.references == place.holders.size()
+                               (change.references == change.holders.size()
                                     ? std::string()
-                                    : " (" + base::counted(place.references, "reference") + ")") +
-                               location_of(*place.first)) +
+                                    : " (" + base::counted(change.references, "reference") + ")") +
+                               location_of(*change.first)) +
                "\n";
     }
-    return out.empty() ? out : wrap_markup("ul", "places", "\n" + out) + "\n";
+    return out.empty() ? out : wrap_markup("ul", "locations", "\n" + out) + "\n";
 }
 
 std::string cut_section(const Finding& finding) {
@@ -219,16 +219,16 @@ std::string cut_section(const Finding& finding) {
                               : finding.cut.size() == 1   ? "Cut this reference"
                                                           : "Cut all of these";
     std::string out = "<section class=\"cut\"><h3>" + title + "</h3>\n<div class=\"choices\">\n";
-    const std::vector<Place> places = places_of(finding);
-    const std::size_t shown = std::min(places.size(), kMostCuts);
-    for (const Place& place : std::span(places).first(shown)) {
-        out += choice(*place.first, {}, number_of(place));
+    const std::vector<CodeChange> changes = changes_of(finding);
+    const std::size_t shown = std::min(changes.size(), kMostCuts);
+    for (const CodeChange& change : std::span(changes).first(shown)) {
+        out += choice(*change.first, {}, number_of(change));
     }
     if (either) {
         out += choice(finding.alternatives.front(), "Cost: ");
     }
     out += "</div>\n";
-    out += place_list(std::span(places).subspan(shown));
+    out += change_list(std::span(changes).subspan(shown));
     out += more_line(finding.omitted_cuts, "more kind", " of references");
     return out + advice_of(finding) + "</section>\n";
 }

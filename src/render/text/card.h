@@ -18,7 +18,7 @@ inline constexpr std::size_t kLeastWidth = 40;
 inline constexpr std::size_t kIndent = 4;            // under the rank
 inline constexpr std::size_t kMargin = 10;           // indent and keyword column (cut, cycle ...)
 inline constexpr std::size_t kOwnerLines = 4;        // one less on a compact card
-inline constexpr std::size_t kFewestOwnerLines = 2;  // to make room for places to change
+inline constexpr std::size_t kFewestOwnerLines = 2;  // to make room for changes
 inline constexpr std::size_t kAlternatives = 2;
 
 // How much of the source code a card shows.
@@ -34,7 +34,7 @@ struct Layout {
     // If false (a compact card), each section and each path to an owner has one line less.
     bool roomy = true;
     SourceDetail detail = SourceDetail::context;
-    std::size_t places = 1;  // number of code locations to change that are shown
+    std::size_t changes = 1;  // how many changes of the code are shown
     std::size_t owner_lines = kOwnerLines;
     std::size_t alternatives = kAlternatives;
     bool tight = false;  // columns always share a line, even if locations must be truncated

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "render/places.h"
+#include "render/code_changes.h"
 
 namespace cyclewatch::render {
 namespace {
@@ -14,25 +14,25 @@ namespace {
 using model::Finding;
 using model::Reference;
 
-constexpr std::size_t kFewestPlaces = 3;  // if there are several places to change
-constexpr std::size_t kShortCycle = 2;    // references; the title shows such a cycle in full
-constexpr std::size_t kReasonLines = 3;   // one less on a compact card
+constexpr std::size_t kFewestChanges = 3;  // if there are several
+constexpr std::size_t kShortCycle = 2;     // references; the title shows such a cycle in full
+constexpr std::size_t kReasonLines = 3;    // one less on a compact card
 
-// Returns `text` with the number of references at this place, and with the class of their targets
-// if the targets at other places have other classes.
+// Returns `text` with the number of references that it concerns, and with the class of their
+// targets if the targets of other changes have other classes.
 std::string with_number(const std::string& text,
-                        const std::vector<Place>& places,
-                        const Place& place) {
-    const std::string target = target_words(places, place);
+                        const std::vector<CodeChange>& changes,
+                        const CodeChange& change) {
+    const std::string target = target_words(changes, change);
     return text +
-           (place.references == place.holders.size()
+           (change.references == change.holders.size()
                 ? ""
-                : " (" + base::counted(place.references, "reference") + ")") +
+                : " (" + base::counted(change.references, "reference") + ")") +
            (target.empty() ? "" : " -> " + target);
 }
 
-// The length of the path of the folder that contains all places to change. Except for the first
-// place, locations are shown relative to this folder.
+// The length of the path of the folder that contains all code to change. Except for the first
+// change, locations are relative to this folder.
 std::size_t common_folder(const Finding& finding) {
     std::string_view common = finding.cut.front().location;
     for (const Reference& cut : finding.cut) {
@@ -60,45 +60,46 @@ std::string short_holder(const Reference& cut) {
 }
 
 // Adds "set in" to `text` and the class to `location`, if a base class sets the attribute.
-void add_base_class(const Place& place, std::string& text, std::string& location) {
-    const std::string& base_class = place.first->base_class;
-    if (place.holders.size() == 1 && !base_class.empty() && !location.empty()) {
+void add_base_class(const CodeChange& change, std::string& text, std::string& location) {
+    const std::string& base_class = change.first->base_class;
+    if (change.holders.size() == 1 && !base_class.empty() && !location.empty()) {
         text += ", set in";
         location += " (class " + base::shown_name(base::last_part(base_class)) + ")";
     }
 }
 
-// Adds the first place to change, with its source code.
-void add_first_place(Card& card, std::string_view word, const std::vector<Place>& places) {
-    const Place& place = places.front();
-    const Reference& cut = *place.first;
-    const std::string classes = classes_words(place);
+// Adds the first change, with its source code.
+void add_first_change(Card& card, std::string_view word, const std::vector<CodeChange>& changes) {
+    const CodeChange& change = changes.front();
+    const Reference& cut = *change.first;
+    const std::string classes = classes_words(change);
     std::string text =
         classes.empty() ? described(cut) : base::shown_name(cut.label) + " of " + classes;
-    text = with_number(text, places, place);
+    text = with_number(text, changes, change);
     std::string location = base::shown_name(cut.location);
-    add_base_class(place, text, location);
+    add_base_class(change, text, location);
     card.add_columns(word, text, location);
     card.add_source(cut, SourceDetail::context, true);
 }
 
-// Adds a further place, on one line if possible, without the first `folder` characters of its path.
-void add_place(Card& card,
-               std::string_view word,
-               const std::vector<Place>& places,
-               const Place& place,
-               std::size_t folder) {
-    const Reference& cut = *place.first;
-    const std::string classes = classes_words(place);
+// Adds a further change, on one line if possible, without the first `folder` characters of its
+// path.
+void add_change(Card& card,
+                std::string_view word,
+                const std::vector<CodeChange>& changes,
+                const CodeChange& change,
+                std::size_t folder) {
+    const Reference& cut = *change.first;
+    const std::string classes = classes_words(change);
     std::string text = base::shown_name(cut.label) + " of " +
                        (classes.empty() ? base::shown_name(short_holder(cut)) : classes);
     if (classes.empty() && !cut.holder_path.empty()) {
         text += " in " + base::shown_name(cut.holder_path);
     }
-    text = with_number(text, places, place);
+    text = with_number(text, changes, change);
     std::string location = base::shown_name(
         std::string_view(cut.location).substr(std::min(folder, cut.location.size())));
-    add_base_class(place, text, location);
+    add_base_class(change, text, location);
     card.add_columns(word, text, location);
 }
 
@@ -119,19 +120,19 @@ void add_cut(Card& card, const Finding& finding) {
         card.add("cut", "no single reference is clearly the best; see the cycle");
         return;
     }
-    const std::vector<Place> places = places_of(finding);
-    const std::size_t shown = std::min(places.size(), card.layout().places);
-    if (places.size() == 1) {
-        add_first_place(card, "cut", places);
+    const std::vector<CodeChange> changes = changes_of(finding);
+    const std::size_t shown = std::min(changes.size(), card.layout().changes);
+    if (changes.size() == 1) {
+        add_first_change(card, "cut", changes);
     } else {
-        card.add("cut", all_of_places(finding, places));
-        add_first_place(card, "1", places);
+        card.add("cut", all_of_changes(finding, changes));
+        add_first_change(card, "1", changes);
     }
     const std::size_t folder = common_folder(finding);
     for (std::size_t i = 1; i < shown; ++i) {
-        add_place(card, std::to_string(i + 1), places, places[i], folder);
+        add_change(card, std::to_string(i + 1), changes, changes[i], folder);
     }
-    if (const std::uint64_t more = places.size() - shown + finding.omitted_cuts; more > 0) {
+    if (const std::uint64_t more = changes.size() - shown + finding.omitted_cuts; more > 0) {
         card.add_wrapped("",
                          "and " + base::counted(more, "more location") + ": `cyclewatch explain " +
                              base::shown_name(finding.signature) + " REPORT` lists all",
@@ -144,31 +145,31 @@ void add_cut(Card& card, const Finding& finding) {
 }
 
 std::vector<Layout> layouts_of(const model::Finding& finding) {
-    const std::size_t count = places_of(finding).size();
+    const std::size_t count = changes_of(finding).size();
     const std::size_t all = std::clamp<std::size_t>(count, 1, kMaxCardLines);
     std::vector<Layout> layouts;
     for (const SourceDetail detail :
          {SourceDetail::context, SourceDetail::line, SourceDetail::first}) {
         layouts.push_back({true, detail, all});
     }
-    // No layout omits exactly one place, because the line with the count could show that place
+    // No layout omits exactly one change, because the line with the count could show that change
     // instead.
     const auto add_fewer = [&](bool roomy, SourceDetail detail, std::size_t fewest) {
-        for (std::size_t places = all + 1; places-- > fewest;) {
-            if (places + 1 != count + finding.omitted_cuts) {
-                layouts.push_back({roomy, detail, places, kFewestOwnerLines});
+        for (std::size_t changes = all + 1; changes-- > fewest;) {
+            if (changes + 1 != count + finding.omitted_cuts) {
+                layouts.push_back({roomy, detail, changes, kFewestOwnerLines});
                 layouts.back().cycle = all == 1;
             }
         }
     };
     if (all > 1) {
-        // All places must be changed, so the list has priority over the source of the first place.
+        // All changes must be made, so the list has priority over the source of the first change.
         layouts.push_back({true, SourceDetail::none, all, kFewestOwnerLines});
         layouts.back().cycle = false;
-        add_fewer(true, SourceDetail::first, std::min(all, kFewestPlaces));
+        add_fewer(true, SourceDetail::first, std::min(all, kFewestChanges));
     }
     layouts.push_back({true, SourceDetail::none, all});
-    add_fewer(true, SourceDetail::none, std::min(all, kFewestPlaces));
+    add_fewer(true, SourceDetail::none, std::min(all, kFewestChanges));
     layouts.push_back({false, SourceDetail::none, all});
     add_fewer(false, SourceDetail::none, 1);
     layouts.push_back({false, SourceDetail::none, 1, kFewestOwnerLines, 1, true});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a card that lists the places to change.
+// The part of a card that lists the changes to make.
 #pragma once
 
 #include <string>
@@ -14,12 +14,12 @@ namespace cyclewatch::render {
 // builtin method list.remove of Engine.callbacks".
 [[nodiscard]] std::string described(const model::Reference& reference);
 
-// Adds the references to cut, one line for each place in the code, and the reason.
+// Adds the references to cut, one line for each change of the code, and the reason.
 void add_cut(Card& card, const model::Finding& finding);
 
 // The possible layouts of a card, the most detailed first. The first layout that fits is used. The
-// full list of places to change has priority over the source code of further suggestions and over
-// most owners. The source code of the first place has priority over a partial list of places.
+// full list of changes has priority over the source code of further suggestions and over
+// most owners. The source code of the first change has priority over a partial list of changes.
 [[nodiscard]] std::vector<Layout> layouts_of(const model::Finding& finding);
 
 }  // namespace cyclewatch::render

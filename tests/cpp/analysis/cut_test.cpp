@@ -101,7 +101,7 @@ TEST(Cut, SuggestsTheBackReferencesToOneParentInAllClasses) {
 }
 
 // Seven children, each under its own name, that refer to the parent by one name.
-TEST(Cut, ListsAllPlacesAndNamesTheBestInTheRemedy) {
+TEST(Cut, ListsAllChangesAndNamesTheBestInTheRemedy) {
     std::string text = "T=m.Trainer T.w->t:owner(8)";
     for (const char part : std::string("ABCDEFG")) {
         const std::string name(1, part);

@@ -108,7 +108,7 @@ TEST(Html, HighlightsTheLineOfTheCut) {
     EXPECT_THAT(page_parts(report).at("findings"), Not(HasSubstr("class=\"source\"")));
 }
 
-TEST(Html, ListsAllPlacesToChange) {
+TEST(Html, ListsAllChanges) {
     model::Report report = testing::make_sample_report();
     std::vector<model::Reference>& cut = report.findings[0].cut;
     cut.assign(30, cut.front());

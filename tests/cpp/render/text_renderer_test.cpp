@@ -126,22 +126,22 @@ TEST(Card, ReducesTheSourceIfThereAreTooManyLines) {
     EXPECT_THAT(render_card(finding), Not(HasSubstr("the line")));
 }
 
-// A finding with `count` places to change in one package.
-model::Finding finding_with_places(std::size_t count) {
+// A finding with `count` references to cut in one package.
+model::Finding finding_with_cuts(std::size_t count) {
     model::Finding finding;
     finding.signature = "cw1-00ff13d7a6c2e981";
     for (std::size_t i = 0; i < count; ++i) {
-        model::Reference place;
-        place.holder = "lib.parts.Part" + std::to_string(i);
-        place.label = ".trainer";
-        place.location = "/site/lib/parts/part" + std::to_string(i) + ".py:7";
-        finding.cut.push_back(std::move(place));
+        model::Reference cut;
+        cut.holder = "lib.parts.Part" + std::to_string(i);
+        cut.label = ".trainer";
+        cut.location = "/site/lib/parts/part" + std::to_string(i) + ".py:7";
+        finding.cut.push_back(std::move(cut));
     }
     return finding;
 }
 
-TEST(Card, ListsOnePlacePerLineRelativeToTheirFolder) {
-    const std::string card = render_card(finding_with_places(3));
+TEST(Card, ListsOneChangePerLineRelativeToTheirFolder) {
+    const std::string card = render_card(finding_with_cuts(3));
     EXPECT_THAT(card, HasSubstr(".trainer of lib.parts.Part0"));
     EXPECT_THAT(card, HasSubstr(" /site/lib/parts/part0.py:7\n"));
     EXPECT_THAT(
@@ -151,8 +151,8 @@ TEST(Card, ListsOnePlacePerLineRelativeToTheirFolder) {
     EXPECT_THAT(card, HasSubstr(" part1.py:7\n"));
 }
 
-TEST(Card, NamesTheClassesThatAPlaceLeadsTo) {
-    model::Finding finding = finding_with_places(2);
+TEST(Card, NamesTheClassesOfTheTargetsOfAChange) {
+    model::Finding finding = finding_with_cuts(2);
     finding.cut.push_back(finding.cut[1]);
     finding.cut[0].target = "lib.Network";
     finding.cut[1].target = "lib.Buses";
@@ -168,17 +168,17 @@ TEST(Card, NamesTheClassesThatAPlaceLeadsTo) {
     EXPECT_THAT(render_card(finding), HasSubstr("-> Network"));
 }
 
-TEST(Card, ShowsAShortCycleOnlyIfThereIsOnePlace) {
+TEST(Card, ShowsAShortCycleOnlyIfThereIsOneChange) {
     for (const std::size_t count : {std::size_t{1}, std::size_t{2}}) {
-        model::Finding finding = finding_with_places(count);
+        model::Finding finding = finding_with_cuts(count);
         finding.cycle.assign(2, finding.cut.front());
         EXPECT_EQ(render_card(finding).find("    cycle ") == std::string::npos, count == 2);
     }
 }
 
-TEST(Card, ListsAsManyPlacesAsFit) {
+TEST(Card, ListsAsManyChangesAsFit) {
     for (std::size_t count = 1; count < 40; ++count) {
-        const std::string card = render_card(finding_with_places(count));
+        const std::string card = render_card(finding_with_cuts(count));
         std::size_t shown = 0;
         for (const std::string& line : lines_of(card)) {
             shown += line.find(".trainer of ") == std::string::npos ? 0 : 1;
@@ -196,9 +196,9 @@ TEST(Card, ListsAsManyPlacesAsFit) {
 }
 
 TEST(Card, NamesTheBaseClassThatSetsTheAttribute) {
-    model::Finding finding = finding_with_places(2);
-    for (model::Reference& place : finding.cut) {
-        place.base_class = "lib.base.Base";
+    model::Finding finding = finding_with_cuts(2);
+    for (model::Reference& cut : finding.cut) {
+        cut.base_class = "lib.base.Base";
     }
     for (int i = 0; i < 3; ++i) {
         finding.cut.push_back(finding.cut[1]);
@@ -216,7 +216,7 @@ TEST(Card, NamesTheBaseClassThatSetsTheAttribute) {
 }
 
 TEST(Card, WrapsALongPath) {
-    model::Finding finding = finding_with_places(1);
+    model::Finding finding = finding_with_cuts(1);
     std::string path;
     for (int i = 0; i < 24; ++i) {
         path += "/folder";
@@ -230,7 +230,7 @@ TEST(Card, WrapsALongPath) {
 }
 
 TEST(Card, ShowsTheCostOfTheFix) {
-    model::Finding finding = finding_with_places(1);
+    model::Finding finding = finding_with_cuts(1);
     finding.advice = "Use a weakref.ref.";
     finding.cost = "the child must check for None";
     EXPECT_THAT(render_card(finding),

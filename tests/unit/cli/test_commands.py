@@ -361,8 +361,8 @@ def test_explain(command, report, changed):
     assert data["pattern"]["id"] == "closure-captures-self"
 
 
-def test_explain_lists_all_places(command, changed):
-    def give_places(data):
+def test_explain_lists_all_locations(command, changed):
+    def give_locations(data):
         finding = data["findings"][0]
         cut = {**finding["cut"][0], "base_class": "lib.Base", "source": None}
         del cut["source"]
@@ -371,13 +371,13 @@ def test_explain_lists_all_places(command, changed):
         finding["cut"].append(cut | {"location": "lib/part0.py:7", "holder": "lib.Other"})
         finding["omitted_cuts"] = 2
 
-    out = command("explain", LAMBDA, changed("places.json", give_places)).out
+    out = command("explain", LAMBDA, changed("locations.json", give_locations)).out
     assert f"more locations: `cyclewatch explain {LAMBDA} REPORT` lists all" in out
-    [_, places] = out.split("all 32 locations to change:\n")
-    assert all(f"lib/part{i}.py:7 (class lib.Base)\n" in places for i in range(30))
-    assert "        of lib.Other\n" in places
-    assert " (9 references)\n" in places
-    assert "    and 2 more, which the report does not contain\n" in places
+    [_, locations] = out.split("all 32 locations to change:\n")
+    assert all(f"lib/part{i}.py:7 (class lib.Base)\n" in locations for i in range(30))
+    assert "        of lib.Other\n" in locations
+    assert " (9 references)\n" in locations
+    assert "    and 2 more, which the report does not contain\n" in locations
 
 
 PROGRAM = """\

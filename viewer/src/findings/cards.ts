@@ -8,7 +8,7 @@ import type { PageCopy } from "../report/save";
 import type { Report } from "../report/schema";
 import { Histories } from "../timeline/history";
 import { isNarrowed } from "./choice";
-import { addLocationButtons } from "./places";
+import { addLocationButtons } from "./locations";
 import type { State } from "./state";
 import { addVerdict, Unsaved } from "./verdicts";
 

@@ -3,7 +3,7 @@
 import { all, announce, arrange, button, field, make, select } from "../page/dom";
 import { counted, formatBytes } from "../page/format";
 import { addTabs } from "../page/tabs";
-import { addLocationButtons } from "../findings/places";
+import { addLocationButtons } from "../findings/locations";
 import type { LiveOwner, Report } from "../report/schema";
 import {
     ALL_LIVE,
