@@ -161,10 +161,11 @@ def native_tests(entry, provided):
     )
     (MATRIX / "logs" / f"native-{entry.name}.log").write_text(outcome.stdout + outcome.stderr)
     passed = re.search(r"PASSED\s+\]\s+(\d+) test", outcome.stdout)
-    failed = re.search(r"(\d+) FAILED TEST", outcome.stdout)
+    # --gtest_brief omits the number of failures.
+    failed = set(re.findall(r"^\[  FAILED  \] ([\w./]+)", outcome.stdout, re.MULTILINE))
     text = f"{passed.group(1) if passed else 0} passed"
     if failed:
-        text += f", {failed.group(1)} failed"
+        text += f", {len(failed)} failed"
     if outcome.returncode < 0:
         text += f", signal {-outcome.returncode}"
     return text, outcome.returncode != 0

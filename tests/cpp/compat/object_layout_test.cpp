@@ -204,6 +204,11 @@ Visited by_traversal(PyObject* object) {
     return sorted(visited);
 }
 
+bool is_nested(PyObject* function) {
+    const auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GetCode(function));
+    return (code->co_flags & CO_NESTED) != 0;
+}
+
 class PlainInstance : public ::testing::Test {
   protected:
     PlainInstance()
@@ -230,7 +235,10 @@ class PlainInstance : public ::testing::Test {
               "class OwnError(ValueError): pass\n"
               "def frame_of(a, b=(), *, c=[]):\n"
               "    def inner(): return a, b\n"
-              "    text = [inner, (yield)]\n"
+              "    text = [[], (yield)]\n"
+              "def borrowing():\n"
+              "    def only_here(): pass\n"
+              "    text = [only_here, (yield)]\n"
               "def with_hole():\n"
               "    numbers = set(range(30))\n"
               "    numbers.difference_update(range(5, 20))\n"
@@ -242,6 +250,8 @@ class PlainInstance : public ::testing::Test {
               "class DictOfOwn(dict): pass\n"
               "running = frame_of([])\n"
               "next(running)\n"
+              "suspended = borrowing()\n"
+              "next(suspended)\n"
               "import sys\n") {
         cw_learn_plain_instances(reinterpret_cast<PyTypeObject*>(script_["Dict"]));
     }
@@ -307,6 +317,21 @@ TEST_F(PlainInstance, VisitsTheSameReferencesAsTraverse) {
                                  "made"}) {
         PyObject* const object = script_.eval(instance);
         EXPECT_EQ(by_traversal(object), by_traverse(object)) << instance;
+    }
+}
+
+// From 3.14 on, the operand stack of a generator may borrow the value of a variable, which
+// tp_traverse visits as often as an owned one.
+TEST_F(PlainInstance, VisitsOwnedReferencesOfGeneratorsOnly) {
+    const Visited visited = by_traversal(script_.eval("suspended"));
+    const auto function = std::ranges::find_if(
+        visited, [](PyObject* target) { return PyFunction_Check(target) && is_nested(target); });
+    ASSERT_NE(function, visited.end());
+    const auto visits = std::ranges::count(visited, *function);
+    if (CYCLEWATCH_LAYOUTS_KNOWN == 0 && CYCLEWATCH_GENERATORS_MAY_BORROW) {
+        EXPECT_EQ(visits, 1);  // cyclewatch_counted_traverse()
+    } else {
+        EXPECT_EQ(visits, Py_REFCNT(*function));
     }
 }
 
