@@ -244,10 +244,11 @@ std::string PathText::root_name() const {
         case RootKind::exception:
             return "handled exception";
         case RootKind::interpreter:
-            return root_->is_fixture        ? "fixture"
-                   : root_->mode != nullptr ? std::string("active ") + root_->mode
-                   : root_->signal > 0      ? "handler of signal " + std::to_string(root_->signal)
-                                            : "trace or profile function";
+            return root_->is_fixture            ? "fixture"
+                   : root_->registry != nullptr ? root_->registry
+                   : root_->mode != nullptr     ? std::string("active ") + root_->mode
+                   : root_->signal > 0 ? "handler of signal " + std::to_string(root_->signal)
+                                       : "trace or profile function";
         case RootKind::c_code:
             break;
     }
@@ -336,6 +337,8 @@ std::string PathText::folded() const {
         variable = first_variable();
         if (root_->kind == RootKind::class_attribute) {
             variable = std::string(base::last_part(root_name())) + attribute_text(variable);
+        } else if (root_->registry != nullptr) {
+            variable = root_->registry_variable;
         } else if (variable.empty()) {
             variable = std::string(base::last_part(capture::summarize(steps_.front().to).name));
         }
