@@ -255,16 +255,23 @@ std::string PathText::root_name() const {
     return {};
 }
 
-// Names the first extension module on the path, because the holder of the reference is unknown.
+// Names the extension module of the first object, because the holder of the reference is unknown.
+// If that object is a container, names that of the next one. Later objects say nothing about the
+// holder.
 std::string PathText::c_code() const {
     for (const std::uint32_t node : path_.nodes) {
-        PyTypeObject* type = Py_TYPE(graph_.object(node));
+        PyObject* const object = graph_.object(node);
+        PyTypeObject* type = Py_TYPE(object);
         while (type != nullptr && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
             type = type->tp_base;
         }
         const std::string module = type == nullptr ? "" : capture::name_of_type(type).module;
         if (!module.empty() && !is_of_containers(module)) {
             return "C code of " + module.substr(0, module.find('.'));
+        }
+        if (module.empty() && !PyTuple_Check(object) && !PyList_Check(object) &&
+            !PyDict_Check(object)) {
+            break;
         }
     }
     return "C code";

@@ -579,6 +579,26 @@ def test_c_code_is_named_only_without_other_paths():
     assert reference() is None
 
 
+def test_c_code_is_named_by_the_object_next_to_it(unregister):
+    torch = pytest.importorskip("torch")
+
+    def held(make):
+        tensor = torch.ones(1)
+        holder = make(tensor)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(holder))
+        unregister(ctypes.pythonapi.Py_DecRef, ctypes.c_void_p(id(holder)))
+        return weakref.ref(tensor)
+
+    def hook_of(tensor):
+        def hook():
+            return tensor
+
+        return hook
+
+    assert texts(held(hook_of)) == ["C code -> hook() closure tensor"]
+    assert texts(held(lambda tensor: [tensor])) == ["C code of torch -> list[0]"]
+
+
 def test_nothing_remains():
     reference = dropped()
     cyclewatch.why_alive(reference)
