@@ -37,8 +37,7 @@ def check_live_tensors(request: pytest.FixtureRequest, settings: Settings) -> It
     failed = request.session.testsfailed
     forget_last_exception()
     collect()
-    devices = list(settings.devices)
-    known = _native.live_storages(devices)
+    known = _native.live_storages(list(settings.devices))
     before = sum(known.sizes.values())
     shared = {each for each in _definitions(request) if each.scope != "function"}
     yield
@@ -46,13 +45,31 @@ def check_live_tensors(request: pytest.FixtureRequest, settings: Settings) -> It
         return
     collect()
     known.forget_freed()
+    text = _failure(request, settings, shared, known, before)
+    if text is not None:
+        pytest.fail(text, pytrace=False)  # the traceback must not refer to the fixtures' values
+
+
+def _failure(
+    request: pytest.FixtureRequest,
+    settings: Settings,
+    shared: set[pytest.FixtureDef[object]],
+    known: _native.Storages,
+    before: int,
+) -> str | None:
     # pytest drops the instance of the test and its fixtures later.
     ignored = [request.node, *(_definitions(request) - shared)]
-    fixtures = [(each.argname, each.cached_result[0]) for each in shared if each.cached_result]
-    owners = _native.live_owners(devices, known=known, ignored=ignored, fixtures=fixtures)
+    results = [(each.argname, each.cached_result) for each in shared if each.cached_result]
+    # Paths begin at the fixtures themselves, not at pytest's records of their values.
+    ignored += [result for _, result in results]
+    fixtures = [(name, result[0]) for name, result in results]
+    owners = _native.live_owners(
+        list(settings.devices), known=known, ignored=ignored, fixtures=fixtures
+    )
     grown = sum(owner.nbytes for owner in owners) + sum(known.sizes.values()) - before
     if grown > 0 and grown >= settings.min_bytes:
-        pytest.fail(_failure_text(before, grown, owners), pytrace=False)
+        return _failure_text(before, grown, owners)
+    return None
 
 
 def _definitions(request: pytest.FixtureRequest) -> set[pytest.FixtureDef[object]]:

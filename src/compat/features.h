@@ -149,6 +149,12 @@
 // of a variable. https://github.com/python/cpython/issues/130704
 #define CYCLEWATCH_COMPILER_BORROWS_VARIABLES (PY_VERSION_HEX >= 0x030E0000)
 
+// The interpreter's state contains the codec registry as a struct; formerly as separate fields.
+#define CYCLEWATCH_CODECS_ARE_A_STRUCT (PY_VERSION_HEX >= 0x030D0000)
+
+// The functions of atexit.register() are in a Python list; formerly in a C array.
+#define CYCLEWATCH_ATEXIT_CALLBACKS_ARE_A_LIST (PY_VERSION_HEX >= 0x030E0000)
+
 // The tables of sys.monitoring are declared in pycore_instruments.h. In earlier versions, Python.h
 // declares these tables.
 #define CYCLEWATCH_MONITORING_IS_INTERNAL (PY_VERSION_HEX >= 0x030E0000)

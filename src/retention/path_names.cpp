@@ -244,26 +244,34 @@ std::string PathText::root_name() const {
         case RootKind::exception:
             return "handled exception";
         case RootKind::interpreter:
-            return root_->is_fixture        ? "fixture"
-                   : root_->mode != nullptr ? std::string("active ") + root_->mode
-                   : root_->signal > 0      ? "handler of signal " + std::to_string(root_->signal)
-                                            : "trace or profile function";
+            return root_->is_fixture            ? "fixture"
+                   : root_->registry != nullptr ? root_->registry
+                   : root_->mode != nullptr     ? std::string("active ") + root_->mode
+                   : root_->signal > 0 ? "handler of signal " + std::to_string(root_->signal)
+                                       : "trace or profile function";
         case RootKind::c_code:
             break;
     }
     return {};
 }
 
-// Names the first extension module on the path, because the holder of the reference is unknown.
+// Names the extension module of the first object, because the holder of the reference is unknown.
+// If that object is a container, names that of the next one. Later objects say nothing about the
+// holder.
 std::string PathText::c_code() const {
     for (const std::uint32_t node : path_.nodes) {
-        PyTypeObject* type = Py_TYPE(graph_.object(node));
+        PyObject* const object = graph_.object(node);
+        PyTypeObject* type = Py_TYPE(object);
         while (type != nullptr && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
             type = type->tp_base;
         }
         const std::string module = type == nullptr ? "" : capture::name_of_type(type).module;
         if (!module.empty() && !is_of_containers(module)) {
             return "C code of " + module.substr(0, module.find('.'));
+        }
+        if (module.empty() && !PyTuple_Check(object) && !PyList_Check(object) &&
+            !PyDict_Check(object)) {
+            break;
         }
     }
     return "C code";
@@ -336,6 +344,8 @@ std::string PathText::folded() const {
         variable = first_variable();
         if (root_->kind == RootKind::class_attribute) {
             variable = std::string(base::last_part(root_name())) + attribute_text(variable);
+        } else if (root_->registry != nullptr) {
+            variable = root_->registry_variable;
         } else if (variable.empty()) {
             variable = std::string(base::last_part(capture::summarize(steps_.front().to).name));
         }

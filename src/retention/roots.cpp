@@ -7,6 +7,7 @@
 #include "base/source_path.h"
 #include "capture/labelers/text.h"
 #include "compat/frame_access.h"
+#include "compat/interpreter_registries.h"
 #include "python/references.h"
 
 namespace cyclewatch::retention {
@@ -85,6 +86,7 @@ Roots::Roots(const HeapGraph& graph,
     add_threads(caller);
     add_fixtures(fixtures);
     add_signal_handlers();
+    add_registries();
     add_torch_modes("TorchDispatchMode", "_len_torch_dispatch_stack", "_get_dispatch_stack_at");
     add_torch_modes("TorchFunctionMode", "_len_torch_function_stack", "_get_function_stack_at");
     std::ranges::stable_sort(roots_, {}, &Root::node);
@@ -253,6 +255,32 @@ void Roots::add_signal_handlers() {
         root.signal = number;
         add(handler.get(), root);
     }
+}
+
+// atexit._ncallbacks() does not run user code or create objects that the collector tracks.
+void Roots::add_registries() {
+    PyObject* const counter = c_function("atexit", "_ncallbacks");
+    const python::OwnedRef count =
+        python::steal(counter != nullptr ? PyObject_CallNoArgs(counter) : nullptr);
+    const Py_ssize_t callbacks =
+        count && PyLong_Check(count.get()) ? PyLong_AsSsize_t(count.get()) : -1;
+    PyErr_Clear();
+    const auto visit = [](const cyclewatch_registry* registry, PyObject* target, void* arg) {
+        Roots& roots = *static_cast<Roots*>(arg);
+        const std::uint32_t node = roots.graph_.node_of(target);
+        if (node == HeapGraph::kAbsent) {
+            return;
+        }
+        PyObject* const object = roots.graph_.object(node);
+        if (registry->type == nullptr || Py_IS_TYPE(object, registry->type)) {
+            Root root;
+            root.kind = RootKind::interpreter;
+            root.registry = registry->name;
+            root.registry_variable = registry->variable;
+            roots.add(object, root);
+        }
+    };
+    cyclewatch_visit_registries(callbacks, visit, this);
 }
 
 // Adds the active torch modes of this thread. The torch functions called here do not run user code

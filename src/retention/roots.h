@@ -40,6 +40,9 @@ struct Root {
     int signal = 0;              // for a signal handler: the signal number
     const char* mode = nullptr;  // for an active torch mode: "TorchDispatchMode" ...
     bool is_fixture = false;     // `owner` is its name
+    // For an object in a registry of the interpreter: the names of both.
+    const char* registry = nullptr;
+    const char* registry_variable = nullptr;
 };
 
 // The value of a pytest fixture. The fixture's name is more helpful than the path to the value.
@@ -84,6 +87,7 @@ class Roots {
     void add_modules();
     void add_fixtures(std::span<const Fixture> fixtures);
     void add_signal_handlers();
+    void add_registries();
     void add_torch_modes(const char* kind, const char* length, const char* item);
     void add_module(PyObject* name, PyObject* module);
     void add_class(PyTypeObject* type, Root root, int depth);

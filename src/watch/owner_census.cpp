@@ -399,13 +399,14 @@ void search_paths(std::vector<LiveStorage>& storages, retention::HolderSearch& s
     }
 }
 
-void find_all_paths(std::vector<LiveStorage>& storages,
+// Returns false if the search failed, so that all paths are unknown.
+bool find_all_paths(std::vector<LiveStorage>& storages,
                     std::span<PyObject* const> held,
                     std::span<const retention::OwnerReference> library,
                     std::span<PyObject* const> untracked,
                     const CensusSettings& settings) {
     if (storages.empty()) {
-        return;
+        return true;
     }
     const retention::Keys keys =
         settings.show_keys ? retention::Keys::shown : retention::Keys::hidden;
@@ -416,12 +417,14 @@ void find_all_paths(std::vector<LiveStorage>& storages,
     };
     try {
         retention::with_heap(search_heap);
+        return true;
     } catch (const std::exception&) {
         // Memory ran out, or other threads keep creating objects.
         for (LiveStorage& storage : storages) {
             storage.count = 1;
             storage.paths.clear();
         }
+        return false;
     }
 }
 
@@ -522,11 +525,12 @@ std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
     }
     drop_small(storages, settings);
     find_library_holders(registry, storages);
-    find_all_paths(storages,
-                   census.live.objects(),
-                   retention::library_references(registry, sharing_owners(census.read, objects)),
-                   {},
-                   settings);
+    bool has_paths = find_all_paths(
+        storages,
+        census.live.objects(),
+        retention::library_references(registry, sharing_owners(census.read, objects)),
+        {},
+        settings);
     std::vector<PyObject*> unexplained;
     for (const LiveStorage& each : storages) {
         if (is_held_by_c_code(each)) {
@@ -534,14 +538,16 @@ std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
         }
     }
     if (!unexplained.empty()) {
-        find_all_paths(storages,
-                       census.live.objects(),
-                       retention::library_references(registry),
-                       unexplained,
-                       settings);
+        has_paths = find_all_paths(storages,
+                                   census.live.objects(),
+                                   retention::library_references(registry),
+                                   unexplained,
+                                   settings);
     }
+    // A storage without a path has been released since the owners were listed: user code that reads
+    // owners runs in between, and so do other threads.
     std::erase_if(storages, [&](const LiveStorage& each) {
-        return each.count == 0 || (!settings.ignored.empty() && each.paths.empty());
+        return each.count == 0 || ((has_paths || !settings.ignored.empty()) && each.paths.empty());
     });
     std::vector<model::LiveOwner> groups = group(storages);
     std::erase_if(groups,

@@ -122,6 +122,7 @@ def test_memory_that_a_shared_fixture_keeps_is_named(run):
     result.stdout.fnmatch_lines(
         ["*4.9 KiB  leaky.Buffer on cpu", "*held by fixture cache -> cache[[]0]"]
     )
+    result.stdout.no_fnmatch_line("*held by FixtureDef.*")
     result.stdout.fnmatch_lines(
         ["*5.9 KiB  leaky.Buffer on cpu", "*held by module global test_it.kept -> kept[[]1]"]
     )

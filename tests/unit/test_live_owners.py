@@ -72,6 +72,31 @@ def test_unreachable_tensors_are_left_out():
         gc.enable()
 
 
+def test_tensors_released_during_the_call_are_left_out():
+    """The function that reads an owner releases tensors, as another thread could."""
+
+    class Trigger:
+        pass
+
+    def read(trigger):
+        layers.clear()
+        return {"device": "cpu", "nbytes": 8, "data_ptr": id(trigger)}
+
+    cyclewatch.register_owner(Trigger, read)
+    try:
+        trigger = Trigger()
+        kept = Layer(1 << 20)
+        layers.extend([Layer(1 << 20), Layer(1 << 20)])
+        (owner,) = owners()
+        assert (owner.count, len(owner.held_by)) == (1, 1)
+        layers.extend([Layer(1 << 20), Layer(1 << 20)])
+        found = [each for each in cyclewatch.census().owners if each.type == owner.type]
+        assert sum(each.count for each in found) == 1
+        del kept, trigger
+    finally:
+        cyclewatch.unregister_owner(Trigger)
+
+
 def test_keys_are_hidden_in_reports():
     layers.append({"user 1": {17: Layer(1 << 20)}})
     (shown,) = owners()

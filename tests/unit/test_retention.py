@@ -2,6 +2,9 @@
 """why_alive() and assert_released(): the references that lead to an object."""
 
 import atexit
+import codecs
+import contextlib
+import ctypes
 import functools
 import gc
 import signal
@@ -481,12 +484,89 @@ def test_signal_handler():
     assert reference() is None
 
 
+@pytest.fixture
+def has_gil(main_interpreter):
+    """Skips the test on interpreters whose registries are not read."""
+    if main_interpreter.free_threaded:
+        pytest.skip("free-threaded builds show these registries as C code")
+
+
+@pytest.fixture
+def unregister():
+    """Functions to call at the end of the test."""
+    with contextlib.ExitStack() as stack:
+        yield stack.callback
+
+
+@pytest.mark.usefixtures("has_gil")
+def test_function_registered_with_atexit(unregister):
+    def registered(thing):
+        def end():
+            return thing
+
+        atexit.register(end)
+        unregister(atexit.unregister, end)
+        return weakref.ref(thing)
+
+    (path,) = cyclewatch.why_alive(registered(Thing()), 1)
+    assert (path.root.kind, path.root.text) == ("interpreter", "atexit callbacks")
+    assert str(path).endswith("end() closure thing")
+
+
+@pytest.mark.usefixtures("has_gil")
+def test_argument_of_a_function_registered_with_atexit(unregister):
+    def registered(thing):
+        atexit.register(print, thing)
+        unregister(atexit.unregister, print)
+        return weakref.ref(thing)
+
+    (path,) = cyclewatch.why_alive(registered(Thing()), 1)
+    assert path.root.text == "atexit callbacks"
+
+
+@pytest.mark.usefixtures("has_gil")
+def test_codec_search_function(unregister):
+    def registered(thing):
+        def search(name):
+            return thing and None
+
+        codecs.register(search)
+        unregister(codecs.unregister, search)
+        return weakref.ref(thing)
+
+    (path,) = cyclewatch.why_alive(registered(Thing()), 1)
+    assert path.root.text == "codec registry"
+    assert str(path).startswith("codec registry -> search_functions[")
+    assert str(path).endswith("] -> search() closure thing")
+
+
+@pytest.mark.usefixtures("has_gil")
+def test_function_called_at_fork(main_interpreter):
+    program = """
+import os, weakref
+import cyclewatch
+
+class Thing:
+    pass
+
+def registered(thing):
+    os.register_at_fork(after_in_child=lambda: thing)
+    return weakref.ref(thing)
+
+reference = registered(Thing())
+print(*cyclewatch.why_alive(reference))
+"""
+    (line,) = main_interpreter.run(program).stdout.splitlines()
+    assert line.startswith("os.register_at_fork() -> after_in_child[")
+    assert line.endswith("] -> <lambda> closure thing")
+
+
 def test_c_code_is_named_only_without_other_paths():
     def reference_of(thing):
         return weakref.ref(thing)
 
     thing = Thing()
-    atexit.register(print, thing)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
     reference = reference_of(thing)
     try:
         assert texts(reference) == ["test_c_code_is_named_only_without_other_paths() local thing"]
@@ -495,8 +575,28 @@ def test_c_code_is_named_only_without_other_paths():
         (path,) = cyclewatch.why_alive(reference)
         assert path.root.kind == "C code"
     finally:
-        atexit.unregister(print)
+        ctypes.pythonapi.Py_DecRef(ctypes.py_object(reference()))
     assert reference() is None
+
+
+def test_c_code_is_named_by_the_object_next_to_it(unregister):
+    torch = pytest.importorskip("torch")
+
+    def held(make):
+        tensor = torch.ones(1)
+        holder = make(tensor)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(holder))
+        unregister(ctypes.pythonapi.Py_DecRef, ctypes.c_void_p(id(holder)))
+        return weakref.ref(tensor)
+
+    def hook_of(tensor):
+        def hook():
+            return tensor
+
+        return hook
+
+    assert texts(held(hook_of)) == ["C code -> hook() closure tensor"]
+    assert texts(held(lambda tensor: [tensor])) == ["C code of torch -> list[0]"]
 
 
 def test_nothing_remains():
