@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <structmember.h>
 
+#include <array>
 #include <cstddef>
+#include <deque>
 
 #include "cuda_simulation.h"
 #include "support/embedded_python.h"
@@ -56,8 +58,9 @@ PyObject* fake_interface(PyObject* self, void*) {
 // Creates a type; `first_name` is the Python name of the field `first`.
 PyTypeObject* make_fake_type(const char* name, const char* first_name, bool interface) {
     start_python();
-    // Never freed, because the type refers to it.
-    auto* members = new PyMemberDef[11]{
+    // Never freed, because the types refer to it; a deque does not move its elements.
+    static auto* const all_members = new std::deque<std::array<PyMemberDef, 11>>();
+    auto& members = all_members->emplace_back(std::array<PyMemberDef, 11>{{
         {first_name, T_OBJECT, offsetof(FakeObject, first), READONLY, nullptr},
         {"base", T_OBJECT, offsetof(FakeObject, base), READONLY, nullptr},
         {"dtype", T_OBJECT, offsetof(FakeObject, dtype), READONLY, nullptr},
@@ -73,7 +76,7 @@ PyTypeObject* make_fake_type(const char* name, const char* first_name, bool inte
          READONLY,
          nullptr},
         {nullptr, 0, 0, 0, nullptr},
-    };
+    }});
     static PyGetSetDef getters[] = {
         {"__cuda_array_interface__", fake_interface, nullptr, nullptr, nullptr},
         {nullptr, nullptr, nullptr, nullptr, nullptr},
@@ -81,7 +84,7 @@ PyTypeObject* make_fake_type(const char* name, const char* first_name, bool inte
     static PyGetSetDef no_getters[] = {{nullptr, nullptr, nullptr, nullptr, nullptr}};
     PyType_Slot slots[] = {
         {Py_tp_dealloc, reinterpret_cast<void*>(fake_dealloc)},
-        {Py_tp_members, members},
+        {Py_tp_members, members.data()},
         {Py_tp_getset, interface ? getters : no_getters},
         {0, nullptr},
     };
