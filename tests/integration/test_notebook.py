@@ -43,7 +43,9 @@ FAILING_CELLS = (
 
 def run(notebook, **options):
     """Run a notebook; returns the outputs of each code cell."""
-    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", **options).execute()
+    # On a busy machine, ipykernel sends the output of one print() as several messages.
+    options = {"timeout": 300, "kernel_name": "python3", "coalesce_streams": True, **options}
+    nbclient.NotebookClient(notebook, **options).execute()
     return [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
 
 
