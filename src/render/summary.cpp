@@ -77,6 +77,19 @@ std::string quiet_sentence(const model::Report& report) {
            watched + " in garbage: " + scope + ".";
 }
 
+// " Live tensors grow by 4.0 KiB per step."; "" if none grow.
+std::string growth_words(const model::Report& report) {
+    if (!report.growing || report.growing->empty()) {
+        return {};
+    }
+    model::GrowingOwner total = report.growing->front();
+    total.rate = 0;
+    for (const model::GrowingOwner& growing : *report.growing) {
+        total.rate += growing.unit == total.unit ? growing.rate : 0;
+    }
+    return " Live tensors grow by " + growth_rate(total) + ".";
+}
+
 // The number of references to cut for one or two findings, and the bytes that cutting them frees.
 struct Remedy {
     std::size_t references = 0;
@@ -199,7 +212,7 @@ std::string memory_kind(std::span<const model::Finding> findings) {
 
 std::string summary_sentence(const model::Report& report) {
     if (report.findings.empty()) {
-        return quiet_sentence(report);
+        return quiet_sentence(report) + growth_words(report);
     }
     double longest = 0;
     for (const model::Finding& finding : report.findings) {

@@ -12,7 +12,7 @@
 namespace cyclewatch::render {
 
 // A sentence on how much memory cycles kept alive and for how long or, if no cycle was found, on
-// the observed collections.
+// the observed collections and on the growth of live tensors.
 [[nodiscard]] std::string summary_sentence(const model::Report& report);
 // A sentence on how much memory is freed by cutting the suggested references of the first two new
 // findings, or of only the first one if the second has no suggestion. Returns "" if the first has

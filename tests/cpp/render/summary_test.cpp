@@ -77,6 +77,21 @@ TEST(Summary, StatesThatTheTotalsAreLowerBounds) {
               "searched within the budget.");
 }
 
+TEST(Summary, StatesTheGrowthOfLiveTensorsIfThereIsNoCycle) {
+    model::Report report;
+    report.devices = {"cuda"};
+    report.stats.collections = 1;
+    const std::string quiet = summary_sentence(report);
+    model::GrowingOwner growing;
+    growing.rate = 3072;
+    report.growing = {growing, growing};
+    EXPECT_EQ(summary_sentence(report), quiet + " Live tensors grow by 6.0 KiB per step.");
+    report.growing->back().unit = model::GrowthUnit::second;
+    EXPECT_EQ(summary_sentence(report), quiet + " Live tensors grow by 3.0 KiB per step.");
+    report.growing->clear();
+    EXPECT_EQ(summary_sentence(report), quiet);
+}
+
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
 
 model::Report make_report(std::vector<model::GenerationTotals> generations) {
