@@ -63,10 +63,9 @@ def child(
             watch._native_watch.flush(60)
             stats = watch.stats
             figures["own"].append(stats.seconds - sum(figures["own"]))
-            if stats.owners != rings * (number + 1) or not watch._native_watch.report_paths():
-                raise AssertionError(
-                    f"{stats.owners} owners reported instead of {rings * (number + 1)}"
-                )
+            expected = rings * (number + 1)
+            if stats.owners != expected or not watch._native_watch.report_paths():
+                raise AssertionError(f"{stats.owners} owners reported instead of {expected}")
             figures.setdefault("on_disk", [time.perf_counter() - began])
             figures.setdefault("unreachable", [stats.unreachable])
     return dict(figures)
