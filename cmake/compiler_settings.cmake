@@ -47,8 +47,13 @@ function(cyclewatch_precompile_headers target)
     endif()
 endfunction()
 
-# Compiles all sources of the target as one (unity build).
-function(cyclewatch_unity_build target)
+# Compiles the C++ sources of the target in groups (unity build); as one group if `size` is 0. Names
+# in unnamed namespaces must therefore be unique within a room.
+function(cyclewatch_unity_build target size)
+    get_target_property(sources ${target} SOURCES)
+    list(FILTER sources INCLUDE REGEX "[.]c$")
+    set_source_files_properties(${sources} TARGET_DIRECTORY ${target}
+                                PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ${CYCLEWATCH_QUICK_BUILD}
-                          UNITY_BUILD_BATCH_SIZE 0)
+                          UNITY_BUILD_BATCH_SIZE ${size})
 endfunction()

@@ -42,6 +42,7 @@ function(cyclewatch_add_python_targets executable suffix)
     target_include_directories(${runtime} SYSTEM PUBLIC "${PYTHON_INCLUDE_DIR}"
                                "${CYCLEWATCH_CUDA_INCLUDE_DIR}")
     target_link_libraries(${runtime} PUBLIC cyclewatch_core ${CMAKE_DL_LIBS})
+    cyclewatch_unity_build(${runtime} 8)
     cyclewatch_precompile_headers(${runtime} Python.h algorithm chrono functional memory optional
                                   span string unordered_map vector)
 
@@ -58,7 +59,7 @@ function(cyclewatch_add_python_targets executable suffix)
         # Before glibc 2.34, libc.so.6 does not contain them.
         target_link_libraries(${module} PRIVATE -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0)
     endif()
-    cyclewatch_unity_build(${module})
+    cyclewatch_unity_build(${module} 0)
     set_target_properties(${module} PROPERTIES PREFIX "" OUTPUT_NAME _native
                           SUFFIX "${PYTHON_EXT_SUFFIX}")
     if(CYCLEWATCH_MODULE_DIR)

@@ -25,13 +25,13 @@ constexpr std::size_t kMostOfCycle = 8;      // references of the cycle whose ob
 constexpr std::size_t kMostReferredTo = 12;  // objects tried because many references lead to them
 constexpr std::size_t kMostInnerParents = 4;
 constexpr std::size_t kFarthestClimb = 10'000;
-constexpr std::uint64_t kPassesOfRoot = 4;      // over the component, approximately
-constexpr std::uint64_t kMostWork = 4'000'000;  // nodes and references visited
-constexpr std::size_t kMostThatCount = 4;       // references to the parent
+constexpr std::uint64_t kPassesOfRoot = 4;            // over the component, approximately
+constexpr std::uint64_t kMostSearchWork = 4'000'000;  // nodes and references visited
+constexpr std::size_t kMostThatCount = 4;             // references to the parent
 
-class Search {
+class BackReferenceSearch {
   public:
-    Search(const CollapsedGraph& graph, const Component& component, const Cycle& cycle)
+    BackReferenceSearch(const CollapsedGraph& graph, const Component& component, const Cycle& cycle)
         : graph_(graph),
           component_(component),
           cycle_(cycle),
@@ -40,7 +40,7 @@ class Search {
           is_back_(component.targets.size(), 0),
           has_no_remaining_cycle_(component.size(), 0),
           is_on_cycle_(component.targets.size(), 0),
-          work_(component, kMostWork),
+          work_(component, kMostSearchWork),
           kinds_(graph, component, holders_, roles_, is_on_cycle_, work_) {}
 
     BackReferences run() {
@@ -319,7 +319,7 @@ class Search {
 BackReferences find_back_references(const CollapsedGraph& graph,
                                     const Component& component,
                                     const Cycle& cycle) {
-    return Search(graph, component, cycle).run();
+    return BackReferenceSearch(graph, component, cycle).run();
 }
 
 }  // namespace cyclewatch::analysis

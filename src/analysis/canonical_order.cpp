@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kRounds = 4;
 // Limits the rounds beyond the first few by their total number of visits of nodes and references.
-constexpr std::uint64_t kMostWork = 300'000;
+constexpr std::uint64_t kMostRefinementWork = 300'000;
 constexpr std::size_t kMostInBlock = 16;
 
 using Colors = std::vector<std::uint64_t>;  // per node
@@ -95,7 +95,7 @@ std::size_t count_distinct(const Colors& colors) {
 // round would distinguish more, so colours are counted once per block of rounds.
 void refine_until_stable(CollapsedGraph& graph, const std::vector<std::uint64_t>& label_hash) {
     const std::uint64_t work = graph.nodes() + label_hash.size() + 1;
-    std::uint64_t rounds_left = std::max((kMostWork - 1) / work, kRounds) - kRounds;
+    std::uint64_t rounds_left = std::max((kMostRefinementWork - 1) / work, kRounds) - kRounds;
     std::size_t distinct = count_distinct(graph.color);
     for (std::size_t in_block = 1; distinct < graph.nodes() && rounds_left > 0;) {
         std::vector<Colors> block{std::move(graph.color)};  // one element per round

@@ -13,23 +13,23 @@ namespace cyclewatch::analysis {
 namespace {
 
 constexpr std::size_t kMostAlternatives = 3;
-constexpr std::uint64_t kMostWork = 2'000'000;  // nodes and references visited by all checks
+constexpr std::uint64_t kMostCheckWork = 2'000'000;  // nodes and references visited by all checks
 
 bool is_tie(const Candidate& first, const Candidate& second) {
     return first.payload == second.payload && first.score - second.score <= patterns::kTieMargin;
 }
 
-class Search {
+class CutSearch {
   public:
-    Search(const CollapsedGraph& graph,
-           const Component& component,
-           const Cycle& cycle,
-           const RetainedSize& held)
+    CutSearch(const CollapsedGraph& graph,
+              const Component& component,
+              const Cycle& cycle,
+              const RetainedSize& held)
         : graph_(graph),
           component_(component),
           cycle_(cycle),
           held_(held),
-          checks_left_(4 + kMostWork / (component.size() + component.targets.size())) {}
+          checks_left_(4 + kMostCheckWork / (component.size() + component.targets.size())) {}
 
     Cut run(std::uint64_t& work_left) {
         Cut result;
@@ -296,7 +296,7 @@ Cut choose_cut(const CollapsedGraph& graph,
                const Cycle& cycle,
                const RetainedSize& held,
                std::uint64_t& work_left) {
-    return Search(graph, component, cycle, held).run(work_left);
+    return CutSearch(graph, component, cycle, held).run(work_left);
 }
 
 }  // namespace cyclewatch::analysis

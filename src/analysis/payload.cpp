@@ -41,9 +41,10 @@ bool leads_to_code(const CollapsedGraph& graph, std::uint32_t edge) {
 }
 
 // For each node of the cycle in turn, finds the references that free memory if cut.
-class Search {
+class PayloadSearch {
   public:
-    Search(const CollapsedGraph& graph, const RetainedSize& held) : graph_(graph), held_(held) {}
+    PayloadSearch(const CollapsedGraph& graph, const RetainedSize& held)
+        : graph_(graph), held_(held) {}
 
     // Largest first.
     std::vector<Payload> references_of(std::uint32_t node, std::size_t descent = kFarthestDescent) {
@@ -251,7 +252,7 @@ Payloads find_payloads(const CollapsedGraph& graph,
     payloads.of_class = std::ranges::any_of(cycle, [&](std::uint32_t e) {
         return graph.is(component.nodes[component.holder[e]], model::NodeKind::type);
     });
-    Search search(graph, held);
+    PayloadSearch search(graph, held);
     std::vector<Payload> largest;  // of each node of the cycle
     for (const std::uint32_t e : cycle) {
         std::vector<Payload> found = search.references_of(component.nodes[component.holder[e]]);

@@ -303,7 +303,7 @@ std::string format_count(std::uint64_t count) {
     std::string text = std::to_string(count);
     for (std::size_t at = text.size(); at > 3;) {
         at -= 3;
-        text.insert(at, ",");
+        text.insert(at, 1, ',');
     }
     return text;
 }

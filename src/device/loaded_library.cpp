@@ -13,7 +13,7 @@ namespace cyclewatch::device {
 
 namespace {
 
-struct Search {
+struct LibrarySearch {
     std::string_view stem;
     std::string path;
     bool out_of_memory = false;
@@ -30,7 +30,7 @@ bool has_stem(std::string_view path, std::string_view stem) noexcept {
 
 // Runs with the loader's lock held, so it must not load libraries or look up symbols.
 int visit(dl_phdr_info* info, std::size_t, void* argument) noexcept {
-    auto& search = *static_cast<Search*>(argument);
+    auto& search = *static_cast<LibrarySearch*>(argument);
     if (info->dlpi_name == nullptr || !has_stem(info->dlpi_name, search.stem)) {
         return 0;
     }
@@ -72,7 +72,7 @@ LoadedLibrary& LoadedLibrary::operator=(LoadedLibrary&& other) noexcept {
 }
 
 LoadedLibrary LoadedLibrary::find(std::string_view stem) {
-    Search search{.stem = stem, .path = {}};
+    LibrarySearch search{.stem = stem, .path = {}};
     dl_iterate_phdr(visit, &search);
     if (search.out_of_memory) {
         throw std::bad_alloc();

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "device/device_memory.h"
+#include "device/readers/plain_attributes.h"
 #include "device/readers/torch_functions.h"
 #include "python/references.h"
 
@@ -46,18 +47,6 @@ std::optional<std::uint64_t> unsigned_number(PyObject* number) noexcept {
     return value;
 }
 
-std::string_view text_of(PyObject* text) noexcept {
-    Py_ssize_t size = 0;
-    const char* const data = text != nullptr && PyUnicode_CheckExact(text)
-                                 ? PyUnicode_AsUTF8AndSize(text, &size)
-                                 : nullptr;
-    if (data == nullptr) {
-        PyErr_Clear();  // a lone surrogate
-        return {};
-    }
-    return {data, static_cast<std::size_t>(size)};
-}
-
 // The keys of a snapshot's dicts.
 struct Keys {
     OwnedRef traces = steal(PyUnicode_InternFromString("device_traces"));
@@ -85,7 +74,7 @@ base::CallSite site_of(PyObject* frames, const Keys& keys) {
         frames != nullptr && PyList_CheckExact(frames) ? PyList_GET_SIZE(frames) : 0;
     for (Py_ssize_t i = 0; i < count; ++i) {
         PyObject* const frame = PyList_GET_ITEM(frames, i);
-        const std::string_view path = text_of(entry(frame, keys.file));
+        const std::string_view path = utf8(entry(frame, keys.file));
         const std::optional<std::uint64_t> line = unsigned_number(entry(frame, keys.line));
         if (line && is_python_file(path) &&
             !choice.offer({std::string(path), static_cast<std::uint32_t>(*line)})) {
@@ -133,7 +122,7 @@ class Snapshot {
 
   private:
     void add(PyObject* event, AddressHistory& history) const {
-        const std::string_view action = text_of(entry(event, keys_.action));
+        const std::string_view action = utf8(entry(event, keys_.action));
         const bool allocated = action == "alloc";
         // torch completes a free once no stream uses the memory any more. All other actions concern
         // whole segments.

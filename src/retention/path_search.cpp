@@ -57,6 +57,8 @@ bool is_held_by_c_code(const HeapGraph& graph,
            !(roots.may_have_arguments() && is_argument(graph.object(node), graph.object(target)));
 }
 
+}  // namespace
+
 // Caches the values of dicts, so that each dict is read only once.
 class DictValues {
   public:
@@ -73,8 +75,6 @@ class DictValues {
   private:
     std::unordered_map<PyObject*, std::unordered_set<PyObject*>> values_;
 };
-
-}  // namespace
 
 // A breadth-first search from the target. References that are not shown in a path have length zero.
 class PathFinder::Search {

@@ -305,16 +305,16 @@ void find_paths(LiveStorage& storage, PyObject* object, retention::HolderSearch&
 
 // Storages of equal kind that are contained in the same lists, dicts or other collections. They are
 // counted together with the first of these storages.
-struct CollectedStorages {
+struct SharedStorages {
     LiveStorage* first;
     std::uint32_t collection;
     std::unordered_set<PyObject*> objects;
 };
 
-std::vector<CollectedStorages> merge_collected(std::vector<LiveStorage>& storages,
-                                               retention::HolderSearch& search) {
+std::vector<SharedStorages> merge_collected(std::vector<LiveStorage>& storages,
+                                            retention::HolderSearch& search) {
     std::map<std::pair<std::string, std::vector<std::uint32_t>>, std::size_t> known;
-    std::vector<CollectedStorages> merged;
+    std::vector<SharedStorages> merged;
     for (LiveStorage& storage : storages) {
         PyObject* const object = held_object(storage);
         std::vector<std::uint32_t> collections = search.collections(object);
@@ -386,7 +386,7 @@ void search_paths(std::vector<LiveStorage>& storages, retention::HolderSearch& s
         storage.count = 1;
         storage.paths.clear();  // of an earlier attempt
     }
-    for (const CollectedStorages& each : merge_collected(storages, search)) {
+    for (const SharedStorages& each : merge_collected(storages, search)) {
         PyObject* const object = search.first_in(each.collection, each.objects);
         find_paths(*each.first, object, search);
     }

@@ -65,16 +65,6 @@ std::unique_ptr<WeakStorage> weak_object(PyObject* object) {
     return reference ? std::make_unique<WeakObject>(std::move(reference)) : nullptr;
 }
 
-bool ends_with(PyObject* text, std::string_view end) noexcept {
-    if (text == nullptr || !PyUnicode_CheckExact(text)) {
-        return false;
-    }
-    Py_ssize_t size = 0;
-    const char* const data = PyUnicode_AsUTF8AndSize(text, &size);
-    PyErr_Clear();
-    return data != nullptr && std::string_view(data, static_cast<std::size_t>(size)).ends_with(end);
-}
-
 class CudaArrayInterfaceReader final : public OwnerReader {
   public:
     explicit CudaArrayInterfaceReader(DeviceQueries* queries) noexcept : queries_(queries) {}
@@ -125,8 +115,8 @@ CudaArrayInterfaceReader::Plan CudaArrayInterfaceReader::plan_for(
         if (from_c && std::string_view(base->tp_name).starts_with("cupy.")) {
             return {Method::cupy, base};
         }
-        if (!from_c &&
-            ends_with(PyDict_GetItemWithError(base->tp_dict, names_.module.get()), kNumbaModule)) {
+        if (!from_c && utf8(PyDict_GetItemWithError(base->tp_dict, names_.module.get()))
+                           .ends_with(kNumbaModule)) {
             return {Method::numba, base};
         }
         // A Python property overrides any C getter of a base.
@@ -323,16 +313,13 @@ ReadOutcome CudaArrayInterfaceReader::read_getter(PyObject* object, OwnerReading
     }
     const auto field = [&](const char* name) { return entry(interface.get(), name); };
     PyObject* const data = field("data");
-    PyObject* const type = field("typestr");
-    // "<f4": byte order, kind, item size.
-    const char* const code =
-        type != nullptr && PyUnicode_CheckExact(type) ? PyUnicode_AsUTF8(type) : nullptr;
-    PyErr_Clear();
+    // "<f4": byte order, kind, item size. Followed by a null character, as all UTF-8 of a str.
+    const std::string_view code = utf8(field("typestr"));
     if (data == nullptr || !PyTuple_CheckExact(data) || PyTuple_GET_SIZE(data) < 1 ||
-        code == nullptr || std::string_view(code).size() < 3) {
+        code.size() < 3) {
         return ReadOutcome::failed;
     }
-    const std::int64_t item = std::strtoll(code + 2, nullptr, 10);
+    const std::int64_t item = std::strtoll(code.data() + 2, nullptr, 10);
     const std::optional<std::int64_t> start = integer(PyTuple_GET_ITEM(data, 0));
     const std::optional<std::uint64_t> bytes = extent_of(field("shape"), field("strides"), item);
     if (!start || !bytes) {

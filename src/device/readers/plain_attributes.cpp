@@ -7,13 +7,13 @@ namespace cyclewatch::device {
 
 namespace {
 
-struct Search {
+struct NameSearch {
     const char* name;
     PyObject* found = nullptr;
 };
 
 int find_name(PyObject* name, PyObject* value, void* argument) noexcept {
-    auto& search = *static_cast<Search*>(argument);
+    auto& search = *static_cast<NameSearch*>(argument);
     if (!PyUnicode_CheckExact(name) || PyUnicode_CompareWithASCIIString(name, search.name) != 0) {
         return 0;
     }
@@ -63,7 +63,7 @@ python::OwnedRef c_attribute(PyObject* object, PyObject* name) noexcept {
 }
 
 PyObject* entry(PyObject* dict, const char* name) noexcept {
-    Search search{.name = name};
+    NameSearch search{.name = name};
     Py_ssize_t position = 0;
     PyObject* key = nullptr;
     PyObject* value = nullptr;
@@ -76,12 +76,22 @@ PyObject* entry(PyObject* dict, const char* name) noexcept {
 }
 
 PyObject* instance_attribute(PyObject* object, const char* name) noexcept {
-    Search search{.name = name};
+    NameSearch search{.name = name};
     if (cyclewatch_visit_attribute_values(object, find_name, &search) != 0) {
         return search.found;
     }
     PyObject* const dict = cyclewatch_existing_dict(object);
     return dict == nullptr ? nullptr : entry(dict, name);
+}
+
+std::string_view utf8(PyObject* text) noexcept {
+    Py_ssize_t size = 0;
+    const char* const data = text != nullptr && PyUnicode_CheckExact(text)
+                                 ? PyUnicode_AsUTF8AndSize(text, &size)
+                                 : nullptr;
+    PyErr_Clear();
+    return data == nullptr ? std::string_view()
+                           : std::string_view(data, static_cast<std::size_t>(size));
 }
 
 std::optional<std::int64_t> integer(PyObject* object) noexcept {

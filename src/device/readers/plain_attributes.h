@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "python/references.h"
 
@@ -34,6 +35,10 @@ namespace cyclewatch::device {
 // The value for the str key `name` of an exact dict, borrowed; null if there is none. Compares only
 // str keys, because an ordinary lookup could run the __eq__ of another key.
 [[nodiscard]] PyObject* entry(PyObject* dict, const char* name) noexcept;
+
+// An exact str as UTF-8; empty for any other object, for null, and for a str with a lone surrogate.
+// Valid as long as the str.
+[[nodiscard]] std::string_view utf8(PyObject* text) noexcept;
 
 // The value of an exact int that fits into 64 bits; nullopt for any other object, and for null.
 [[nodiscard]] std::optional<std::int64_t> integer(PyObject* object) noexcept;

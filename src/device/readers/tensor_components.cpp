@@ -18,13 +18,13 @@ struct TensorComponents::Tensor {
     ~Tensor() {}  // NOLINT(modernize-use-equals-default): would be trivial
 };
 
-namespace {
-
 enum class Access : std::uint8_t {
     stored,     // returns the tensor that the sparse tensor refers to
     temporary,  // creates a tensor
     by_operator,
 };
+
+namespace {
 
 // Returns the word of `object` that stores the address of its C++ tensor. The offset of this word
 // is that of `impl` in `tensor`.

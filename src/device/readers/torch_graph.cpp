@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "device/readers/plain_attributes.h"
+
 namespace cyclewatch::device {
 
 using python::OwnedRef;
@@ -23,13 +25,6 @@ bool is_defined_in_python(PyTypeObject* type) {
     return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
 }
 
-std::string_view text_of(PyObject* name) {
-    return PyUnicode_CheckExact(name) && PyUnicode_IS_COMPACT_ASCII(name)
-               ? std::string_view(reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(name)),
-                                  static_cast<std::size_t>(PyUnicode_GET_LENGTH(name)))
-               : std::string_view();
-}
-
 }  // namespace
 
 // Uses only the getters of C types, because they run no user code.
@@ -42,7 +37,7 @@ const TorchGraph::Getters& TorchGraph::getters(PyTypeObject* type) {
         PyObject* name = nullptr;
         PyObject* getter = nullptr;
         while (dict != nullptr && PyDict_Next(dict, &position, &name, &getter) != 0) {
-            const std::string_view text = text_of(name);
+            const std::string_view text = utf8(name);
             if (Py_TYPE(getter) != &PyGetSetDescr_Type) {
                 continue;
             }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/readers/plain_attributes.h"
 #include "device/readers/plain_tensors.h"
 #include "device/readers/storage_alias.h"
 #include "device/readers/tensor_components.h"
@@ -58,12 +59,6 @@ class TorchWeakStorage final : public WeakStorage {
 };
 
 constexpr const char* kGradient = ".grad";
-
-std::string text_of(PyObject* text) {
-    Py_ssize_t size = 0;
-    const char* const data = PyUnicode_AsUTF8AndSize(text, &size);
-    return data == nullptr ? std::string() : std::string(data, static_cast<std::size_t>(size));
-}
 
 class TorchReader final : public OwnerReader {
   public:
@@ -435,7 +430,7 @@ class TorchReader final : public OwnerReader {
         if (!type || !index) {
             return {};
         }
-        std::string text = text_of(type.get());
+        std::string text(utf8(type.get()));
         if (PyLong_Check(index.get())) {
             text += ':' + std::to_string(PyLong_AsLong(index.get()));
         }
@@ -455,7 +450,7 @@ class TorchReader final : public OwnerReader {
         }
         // PyObject_Repr() is not used, because it may run the program's signal handlers.
         const OwnedRef text = steal(Py_TYPE(dtype.get())->tp_repr(dtype.get()));
-        std::string name = text ? text_of(text.get()) : std::string();
+        std::string name(utf8(text.get()));
         if (name.starts_with("torch.")) {
             name.erase(0, std::string_view("torch.").size());
         }

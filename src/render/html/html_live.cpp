@@ -21,7 +21,7 @@ namespace {
 
 using base::format_bytes;
 
-constexpr std::size_t kMostRows = 500;
+constexpr std::size_t kMostGroups = 500;
 constexpr std::size_t kLongestPath = 200;
 
 struct Column {
@@ -146,14 +146,14 @@ std::string panel(std::string_view id, std::string_view title, const std::string
     return out.append("</h2></header>\n").append(contents).append("</section>\n");
 }
 
-// `rows`: markup of the first kMostRows of `total`.
+// `rows`: markup of the first kMostGroups of `total`.
 std::string table(std::string_view caption,
                   std::initializer_list<Column> columns,
                   const std::string& rows,
                   std::size_t total) {
     std::string out = scrolling_table(caption, head_of(columns), rows);
-    if (total > kMostRows) {
-        out += element("p", "more", "and " + base::counted(total - kMostRows, "smaller group"));
+    if (total > kMostGroups) {
+        out += element("p", "more", "and " + base::counted(total - kMostGroups, "smaller group"));
     }
     return out;
 }
@@ -171,7 +171,7 @@ std::string growing_section(const model::Report& report) {
         return {};
     }
     std::string rows;
-    const std::size_t shown = std::min(report.growing->size(), kMostRows);
+    const std::size_t shown = std::min(report.growing->size(), kMostGroups);
     for (std::size_t i = 0; i < shown; ++i) {
         const model::GrowingOwner& growing = (*report.growing)[i];
         rows += growing_row(report, growing, largest_rate(*report.growing, growing.unit));
@@ -199,7 +199,7 @@ std::string live_section(const model::Report& report) {
         largest = std::max(largest, live.bytes);
     }
     std::string rows;
-    const std::size_t shown = std::min(report.live_owners->size(), kMostRows);
+    const std::size_t shown = std::min(report.live_owners->size(), kMostGroups);
     for (std::size_t i = 0; i < shown; ++i) {
         rows += live_row(report, i, static_cast<double>(largest));
     }

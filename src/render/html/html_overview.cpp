@@ -19,7 +19,7 @@ using model::ProcessOccurrences;
 
 constexpr std::size_t kMostBars = 12;  // not collapsed
 constexpr std::size_t kMostFoldedBars = 1000;
-constexpr std::size_t kMostRows = 200;  // in the table of collections
+constexpr std::size_t kMostCollections = 200;  // in the table of collections
 
 std::string bar(std::uint64_t own, std::uint64_t shared, double largest) {
     const double scale = largest > 0 ? 1000 / largest : 0;
@@ -72,7 +72,7 @@ std::string collection_table(const model::Report& report) {
     if (report.collections.empty()) {
         return {};
     }
-    const std::size_t shown = std::min(report.collections.size(), kMostRows);
+    const std::size_t shown = std::min(report.collections.size(), kMostCollections);
     std::string rows;
     for (std::size_t i = report.collections.size() - shown; i < report.collections.size(); ++i) {
         rows += collection_row(report.collections[i]);

@@ -127,9 +127,9 @@ std::string draw_labels(const Picture& picture, const RingArrow& arrow) {
     return out;
 }
 
-constexpr double kMargin = 16;
+constexpr double kImageMargin = 16;
 constexpr double kHeading = 40;  // above each picture
-constexpr double kLeastWidth = 640;
+constexpr double kLeastImageWidth = 640;
 
 // The colours of viewer/src/style, without CSS variables, which SVG converters do not support.
 constexpr std::string_view kStyle = R"(<style>
@@ -171,7 +171,7 @@ text{fill:#e8eaf0}
 )";
 
 std::string text_element(double y, int size, const std::string& text) {
-    return "<text x=\"" + svg_number(kMargin) + "\" y=\"" + svg_number(y) + "\" font-size=\"" +
+    return "<text x=\"" + svg_number(kImageMargin) + "\" y=\"" + svg_number(y) + "\" font-size=\"" +
            std::to_string(size) + "\">" + base::escape_markup(text) + "</text>\n";
 }
 
@@ -185,34 +185,34 @@ std::string heading(const model::Finding& finding, std::size_t rank) {
 struct Sheet {
     std::string body;
     double y = 0;
-    double width = kLeastWidth;
+    double width = kLeastImageWidth;
 
     void add_text(double below, int size, const std::string& text) {
         y += below;
         body += text_element(y, size, text);
-        width = std::max(width,
-                         2 * kMargin + 0.55 * size * static_cast<double>(base::text_width(text)));
+        width = std::max(
+            width, 2 * kImageMargin + 0.55 * size * static_cast<double>(base::text_width(text)));
     }
 
     void add_drawing(const RingDrawing& drawing) {
-        y += kMargin;
-        body += "<g transform=\"translate(" + svg_number(kMargin) + " " + svg_number(y) + ")\">\n" +
-                drawing.svg + "</g>\n";
+        y += kImageMargin;
+        body += "<g transform=\"translate(" + svg_number(kImageMargin) + " " + svg_number(y) +
+                ")\">\n" + drawing.svg + "</g>\n";
         y += drawing.height;
-        width = std::max(width, 2 * kMargin + drawing.width);
+        width = std::max(width, 2 * kImageMargin + drawing.width);
     }
 
     void add_picture(const model::Finding& finding, std::size_t rank) {
         add_drawing(draw_ring(finding.picture, rank));
         if (const std::uint64_t more = undrawn_items(finding.picture); more > 0) {
-            add_text(kMargin, 12, "and " + base::counted(more, "more object") + " not drawn");
+            add_text(kImageMargin, 12, "and " + base::counted(more, "more object") + " not drawn");
         }
     }
 
     [[nodiscard]] std::string document(const std::string& title,
                                        const std::string& description) const {
         const std::string size_x = svg_number(width);
-        const std::string size_y = svg_number(y + kMargin);
+        const std::string size_y = svg_number(y + kImageMargin);
         return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" +
                size_x + "\" height=\"" + size_y + "\" viewBox=\"0 0 " + size_x + " " + size_y +

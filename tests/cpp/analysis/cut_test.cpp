@@ -14,7 +14,7 @@ namespace {
 
 using test_support::observe;
 
-model::Finding only(std::string_view text) {
+model::Finding only_finding(std::string_view text) {
     const auto findings = analyze(observe(text));
     EXPECT_EQ(findings.size(), 1U) << text;
     return findings.empty() ? model::Finding{} : findings[0];
@@ -30,7 +30,7 @@ std::set<std::string> labels_of(const std::vector<model::Reference>& references)
 
 TEST(Cut, ReportsATieIfTwoReferencesAreEquallyGood) {
     const model::Finding finding =
-        only("a=m.Node b=m.Node a.other->b b.other->a a.w->t:owner(8) b.w->u:owner(8)");
+        only_finding("a=m.Node b=m.Node a.other->b b.other->a a.w->t:owner(8) b.w->u:owner(8)");
     EXPECT_TRUE(finding.tie);
     ASSERT_EQ(finding.cut.size(), 1U);
     ASSERT_FALSE(finding.alternatives.empty());
@@ -39,7 +39,7 @@ TEST(Cut, ReportsATieIfTwoReferencesAreEquallyGood) {
 }
 
 TEST(Cut, ReportsNoTieWithAReferenceThatIsNotEnough) {
-    const model::Finding finding = only(
+    const model::Finding finding = only_finding(
         "N.stage->E E.core->N E.next->D D.core->N D.next->H H.core->N H.next->L L.core->N "
         "E.w->t:owner(8)");
     EXPECT_EQ(finding.cut.at(0).label, ".stage");
@@ -47,7 +47,7 @@ TEST(Cut, ReportsNoTieWithAReferenceThatIsNotEnough) {
 }
 
 TEST(Cut, PrefersTwoHooksToTheModelOnWhichTheyAreRegistered) {
-    const model::Finding finding = only(
+    const model::Finding finding = only_finding(
         "P=m.Probe M=m.Model P.model->M M/hook:forward->f:method=m.Probe.forward f/__self__->P "
         "M/hook:backward->b:method=m.Probe.backward b/__self__->P M.w->t:owner(8)");
     EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{"__self__"}));
@@ -55,7 +55,7 @@ TEST(Cut, PrefersTwoHooksToTheModelOnWhichTheyAreRegistered) {
 }
 
 TEST(Cut, ListsAllFunctionsThatShareAVariable) {
-    const model::Finding finding = only(
+    const model::Finding finding = only_finding(
         "E.a->f:function E.b->g:function E.c->h:function f/closure:self->x:cell "
         "g/closure:self->x h/closure:self->x x/cell_contents->E E.w->t:owner(8)");
     ASSERT_EQ(finding.cut.size(), 3U);
@@ -63,7 +63,7 @@ TEST(Cut, ListsAllFunctionsThatShareAVariable) {
 }
 
 TEST(Cut, SaysThatAllEquivalentReferencesMustBeCut) {
-    const model::Finding finding = only(
+    const model::Finding finding = only_finding(
         "E.cbs->l:list l[0]->c=m.Saver c.parent->E c.owner->E l[1]->d=m.Saver d.parent->E "
         "d.owner->E E.w->t:owner(8)");
     EXPECT_EQ(finding.remedy, "cut Saver.owner and all like it and Saver.parent and all like it");
@@ -72,7 +72,7 @@ TEST(Cut, SaysThatAllEquivalentReferencesMustBeCut) {
 TEST(Cut, ShowsASelfReferenceOnlyIfThereIsNoOtherCycle) {
     // The cycle shown has three back references; its forward reference ends all cycles.
     const model::Finding finding =
-        only("A.me->A A.w->t:owner(8) A.first->B B.one->A B.two->A B.three->A");
+        only_finding("A.me->A A.w->t:owner(8) A.first->B B.one->A B.two->A B.three->A");
     EXPECT_EQ(finding.cycle.size(), 2U);
     EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{".me", ".first"}));
 }
@@ -80,9 +80,10 @@ TEST(Cut, ShowsASelfReferenceOnlyIfThereIsNoOtherCycle) {
 constexpr std::string_view kTrainer = "T=m.Trainer T.w->t:owner(8) T.callbacks->l:list ";
 
 TEST(Cut, SuggestsTheBackReferencesToOneParentInAllClasses) {
-    const model::Finding finding = only(std::string(kTrainer) +
-                                        "a=m.A b=m.B c=m.C d=m.D l[0]->a l[1]->b l[2]->c l[3]->d "
-                                        "a.trainer->T b.trainer->T c.trainer->T d.trainer->T");
+    const model::Finding finding =
+        only_finding(std::string(kTrainer) +
+                     "a=m.A b=m.B c=m.C d=m.D l[0]->a l[1]->b l[2]->c l[3]->d "
+                     "a.trainer->T b.trainer->T c.trainer->T d.trainer->T");
     ASSERT_EQ(finding.cut.size(), 4U);
     EXPECT_EQ(finding.cut[0].label, ".trainer");
     EXPECT_TRUE(finding.cut[0].reason.starts_with(
@@ -108,7 +109,7 @@ TEST(Cut, ListsAllChangesAndNamesTheBestInTheRemedy) {
         text += " " + name + "=m." + name + " T.p" + name + "->" + name + " " + name +
                 (part == 'C' ? "._trainer->T" : ".trainer->T");
     }
-    const model::Finding finding = only(text);
+    const model::Finding finding = only_finding(text);
     ASSERT_EQ(finding.cut.size(), 7U);
     EXPECT_EQ(finding.omitted_cuts, 0U);
     for (const model::Reference& reference : finding.cut) {
@@ -123,22 +124,22 @@ TEST(Cut, ListsAllChangesAndNamesTheBestInTheRemedy) {
 // Only one reference leads to each of the two objects.
 TEST(Cut, DoesNotAdviseAWeakReferenceToAnObjectWithoutAnotherOwner) {
     const std::string pair = "A=m.A B=m.B A.other->B B.other->A B.w->t:owner(8)";
-    EXPECT_NE(only(pair).advice.find("It may only be weak if something else keeps"),
+    EXPECT_NE(only_finding(pair).advice.find("It may only be weak if something else keeps"),
               std::string::npos)
-        << only(pair).advice;
+        << only_finding(pair).advice;
 }
 
 TEST(Cut, NamesTheMethodThatCouldClearAllBackReferences) {
     const std::string text =
         "T.a->A T.b->B A.trainer->T B.trainer->T T.c->C C.trainer->T T.w->t:owner(8) T=m.Trainer";
-    EXPECT_NE(only(text + "!teardown")
+    EXPECT_NE(only_finding(text + "!teardown")
                   .advice.find("clear all of them in `Trainer.teardown()`, and call it"),
               std::string::npos);
-    EXPECT_EQ(only(text).advice.find("add code to"), std::string::npos);
+    EXPECT_EQ(only_finding(text).advice.find("add code to"), std::string::npos);
 }
 
 TEST(Cut, ShowsTheCodeOfAWeakReference) {
-    const auto advice = [](const char* text) { return only(text).advice; };
+    const auto advice = [](const char* text) { return only_finding(text).advice; };
     const std::string trainer =
         advice("T=m.Trainer A=m.A@/x/a.py:1 T.loop->A A._trainer->T T.w->t:owner(8)");
     EXPECT_NE(
@@ -164,7 +165,7 @@ TEST(Cut, ShowsTheCodeOfAWeakReference) {
 
 // The text describes the change for every kind of reference; the code is for the first one.
 TEST(Cut, ShowsHowToChangeEachKindOfBackReference) {
-    const model::Finding finding = only(
+    const model::Finding finding = only_finding(
         "T=m.Trainer T.w->t:owner(8) A=m.A@/x/a.py:1 B=m.B@/x/b.py:1 T.a->A T.b->B T.c->C T.d->D "
         "A.trainer->T B/slot:trainer->T C=m.C@/x/c.py:1 C.trainer->T D=m.D D.run->b:method=m.T.go "
         "b/__self__->T D.trainer->T");
@@ -237,7 +238,7 @@ TEST(Cut, SortsEquallyGoodReferencesByName) {
 
 // Of the references to the parent, the kind with the most references comes first.
 TEST(Cut, SortsBackReferencesByParentAndNumber) {
-    const model::Finding finding = only(
+    const model::Finding finding = only_finding(
         "T=m.Trainer T.w->t:owner(8) T.callbacks->l:list l[0]->a=m.A l[1]->b=m.B l[2]->c=m.B "
         "T.d->d=m.D a.trainer->T b.trainer->T c.trainer->T d.trainer->T");
     ASSERT_EQ(finding.cut.size(), 3U);
@@ -250,7 +251,7 @@ TEST(Cut, SortsBackReferencesByParentAndNumber) {
 
 // A ring with a sentinel. The list exists for its values, so they must stay.
 TEST(Cut, SuggestsTheLinksOfALinkedListInsteadOfItsData) {
-    const model::Finding finding = only(
+    const model::Finding finding = only_finding(
         "a=m.Link b=m.Link c=m.Link a.next->b b.next->c c.next->a a.last->c b.last->a "
         "c.last->b b.value->t:owner(8) c.value->t");
     EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{".next", ".last"}));
@@ -261,7 +262,7 @@ TEST(Cut, SuggestsTheLinksOfALinkedListInsteadOfItsData) {
 
 // Each accessor refers to the component for which it was created.
 TEST(Cut, ListsTheClassesThatReferencesLeadTo) {
-    const model::Finding finding = only(
+    const model::Finding finding = only_finding(
         "T=m.Net T.w->t:owner(8) T.p->p=m.Buses T.q->q=m.Lines p.n->T q.n->T p.array->x=m.View "
         "q.array->y=m.View x.component->p y.component->q p.w->u:owner(8) "
         "q.w->v:owner(8)");
@@ -279,17 +280,17 @@ TEST(Cut, SaysWhatToDoIfTheLibraryCannotBeChanged) {
     const std::string text =
         "T=m.Trainer@/x/site-packages/lib/t.py:1 L=m.Loop@/x/site-packages/lib/l.py:2 T.loop->L "
         "L.parent->T T.w->t:owner(8) ";
-    EXPECT_NE(only(text).advice.find("All of this is library code: report it to the "
-                                     "maintainers. Until it is fixed, "
-                                     "call `gc.collect()` after use."),
+    EXPECT_NE(only_finding(text).advice.find("All of this is library code: report it to the "
+                                             "maintainers. Until it is fixed, "
+                                             "call `gc.collect()` after use."),
               std::string::npos)
-        << only(text).advice;
+        << only_finding(text).advice;
     const std::string partly_own = text + "O=m.Own@/x/own.py:3 T.own->O O.parent->T";
-    EXPECT_EQ(only(partly_own).advice.find("library"), std::string::npos)
-        << only(partly_own).advice;
+    EXPECT_EQ(only_finding(partly_own).advice.find("library"), std::string::npos)
+        << only_finding(partly_own).advice;
     const std::string own =
         "T=m.Trainer@/x/t.py:1 L=m.Loop@/x/l.py:2 T.loop->L L.parent->T T.w->t:owner(8)";
-    EXPECT_EQ(only(own).advice.find("library"), std::string::npos);
+    EXPECT_EQ(only_finding(own).advice.find("library"), std::string::npos);
 }
 
 // The two neighbours of an object do not show which end of the list is the first.
@@ -303,11 +304,11 @@ TEST(Cut, FindsTheStartOfALinkedListOfChildren) {
         text += i % 100 == 0 ? " " + kid + ".data->t" + std::to_string(i) + ":owner(8)" : "";
         text += i < 2999 ? " " + kid + ".next->" + next + " " + next + ".prev->" + kid : "";
     }
-    EXPECT_EQ(labels_of(only(text).cut), (std::set<std::string>{".root", ".prev"}));
+    EXPECT_EQ(labels_of(only_finding(text).cut), (std::set<std::string>{".root", ".prev"}));
 }
 
 TEST(Cut, NeverCutsBothEndsOfAPair) {
-    const model::Finding finding = only(
+    const model::Finding finding = only_finding(
         "a=m.Node b=m.Node c=m.Node e=m.Edge f=m.Edge e.head->a e.tail->b f.head->b f.tail->c "
         "a.incident->l:list l[0]->e b.incident->k:list k[0]->e k[1]->f c.incident->j:list "
         "j[0]->f f.w->t:owner(8)");
@@ -319,7 +320,7 @@ TEST(Cut, NeverCutsBothEndsOfAPair) {
 }
 
 TEST(Cut, NeverDropsAChildOfAModule) {
-    const model::Finding finding = only(
+    const model::Finding finding = only_finding(
         "M=app.Net H=lib.Hook M.hook->H H.module->M M/_parameters->p:nn_children "
         "p.weight->t:owner(90) M.cache->u:owner(10)");
     for (const model::Reference& other : finding.alternatives) {
@@ -328,7 +329,7 @@ TEST(Cut, NeverDropsAChildOfAModule) {
 }
 
 TEST(Cut, PrefersASingleReferenceIfASetIsNotClearer) {
-    const model::Finding finding = only(
+    const model::Finding finding = only_finding(
         "T=m.Trainer T.w->t:owner(8) T.core->c c=m.Core a=m.A b=m.B c.a->a c.b->b "
         "a.x->T b.y->T");
     ASSERT_EQ(finding.cut.size(), 1U);
@@ -336,7 +337,7 @@ TEST(Cut, PrefersASingleReferenceIfASetIsNotClearer) {
 }
 
 TEST(Cut, NeverCutsTheTupleOfAnExceptionGroup) {
-    const model::Finding finding = only(
+    const model::Finding finding = only_finding(
         "R=m.Runner R.w->t:owner(8) R.failure->x:exception=ExceptionGroup x/exceptions->p:tuple "
         "p[0]->e:exception=ValueError e/__traceback__->b:traceback b/tb_frame->f:frame=m.all "
         "f/local:self->R b/tb_next->c:traceback c/tb_frame->g:frame=m.one g/local:self->R");
@@ -349,7 +350,7 @@ TEST(Cut, NeverCutsTheTupleOfAnExceptionGroup) {
 }
 
 TEST(Cut, DoesNotMentionFramesIfAnExceptionLeadsBackThroughItsArguments) {
-    const model::Finding finding = only(
+    const model::Finding finding = only_finding(
         "T=m.Trainer T.w->t:owner(8) T.failed->l:list l[0]->e:exception=m.StepError "
         "e/args->a:tuple a[1]->T");
     EXPECT_NE(finding.pattern, "exception-stored");
@@ -360,7 +361,7 @@ TEST(Cut, DoesNotMentionFramesIfAnExceptionLeadsBackThroughItsArguments) {
 }
 
 TEST(Cut, DoesNotOfferAChildOfAModuleAsAnAlternative) {
-    const model::Finding finding = only(
+    const model::Finding finding = only_finding(
         "M=m.Net M/__dict__->d:instance_dict d._modules->c:nn_children c.layer->L=m.Layer "
         "L._root->M L.w->t:owner(8)");
     EXPECT_EQ(finding.cut.at(0).label, "._root");
@@ -370,7 +371,7 @@ TEST(Cut, DoesNotOfferAChildOfAModuleAsAnAlternative) {
 }
 
 TEST(Cut, DoesNotSayThatEveryCycleGoesThroughAParentOfParents) {
-    const model::Finding finding = only(
+    const model::Finding finding = only_finding(
         "D=m.Doc P=m.Page W=m.Word D.pages->l:list l[0]->P P.words->k:list k[0]->W W.page->P "
         "P.doc->D W.w->t:owner(8)");
     EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{".page", ".doc"}));
@@ -379,7 +380,7 @@ TEST(Cut, DoesNotSayThatEveryCycleGoesThroughAParentOfParents) {
 
 // A weak reference to a dict raises TypeError.
 TEST(Cut, AdvisesNoWeakReferenceToADict) {
-    const model::Finding finding = only(
+    const model::Finding finding = only_finding(
         "d:dict d['children']->l:list l[0]->e:dict l[1]->f:dict e['parent']->d f['parent']->d "
         "d['pixels']->t:owner(8)");
     EXPECT_EQ(finding.cut.at(0).label, "['parent']");
@@ -388,7 +389,8 @@ TEST(Cut, AdvisesNoWeakReferenceToADict) {
 }
 
 TEST(Cut, DoesNotCallATupleARegistry) {
-    const model::Finding finding = only("T=m.Step T.w->t:owner(8) T.last_args->a:tuple a[0]->T");
+    const model::Finding finding =
+        only_finding("T=m.Step T.w->t:owner(8) T.last_args->a:tuple a[0]->T");
     EXPECT_EQ(finding.cut.at(0).label, "[0]");
     EXPECT_NE(finding.cut.at(0).reason.find("stores a tuple, for example of arguments"),
               std::string::npos);
@@ -397,20 +399,20 @@ TEST(Cut, DoesNotCallATupleARegistry) {
 
 TEST(Cut, AdvisesToLookUpABuiltInMethod) {
     const model::Finding finding =
-        only("F=m.Feeder F.w->t:owner(8) F.step->b=method-wrapper b/__self__->F");
+        only_finding("F=m.Feeder F.w->t:owner(8) F.step->b=method-wrapper b/__self__->F");
     EXPECT_EQ(finding.cut.at(0).label, "__self__");
     EXPECT_EQ(finding.advice, "Look the method up on each call.");
 }
 
 TEST(Cut, NamesTheAttributeThatKeepsAPartial) {
     const model::Finding finding =
-        only("F=m.Feeder@/app/a.py:3 F.w->t:owner(8) F.collate->p:partial p/args[0]->F");
+        only_finding("F=m.Feeder@/app/a.py:3 F.w->t:owner(8) F.collate->p:partial p/args[0]->F");
     EXPECT_EQ(finding.cut.at(0).location, "") << "any code may have stored it";
     EXPECT_EQ(finding.remedy, "cut Feeder.collate.args[0]");
 }
 
 TEST(Cut, NamesTheListOfAnItem) {
-    const model::Finding finding = only(
+    const model::Finding finding = only_finding(
         "f:frame=m.compare@/app/a.py:7 f/local:errors->l:list l[0]->e:exception=ValueError "
         "e/__traceback__->b:traceback b/tb_frame->f f/local:actual->t:owner(8)");
     ASSERT_EQ(finding.cut.size(), 1U);
@@ -420,27 +422,28 @@ TEST(Cut, NamesTheListOfAnItem) {
 }
 
 TEST(Cut, DoesNotOfferAPayloadThatIsReachedTwice) {
-    const model::Finding finding = only("A.me->A A.x->d:dict A.y->d d['w']->t:owner(8)");
+    const model::Finding finding = only_finding("A.me->A A.x->d:dict A.y->d d['w']->t:owner(8)");
     EXPECT_TRUE(finding.alternatives.empty());
 }
 
 TEST(Cut, DoesNotOfferAPayloadThatIsReachedFurtherDownToo) {
     const model::Finding finding =
-        only("A.me->A A.x->d:dict A.y->B B.d->d d['w']->t:owner(8) d['v']->u:owner(8)");
+        only_finding("A.me->A A.x->d:dict A.y->B B.d->d d['w']->t:owner(8) d['v']->u:owner(8)");
     EXPECT_TRUE(finding.alternatives.empty());
 }
 
 TEST(Cut, ReportsTheCostOfEachAlternative) {
     // Neither the data of an object nor an object that it needs.
-    EXPECT_TRUE(only("A.cbs->l:list l[0]->f:function=m.f f/closure:self->A A.w->t:owner(8)")
+    EXPECT_TRUE(only_finding("A.cbs->l:list l[0]->f:function=m.f f/closure:self->A A.w->t:owner(8)")
                     .alternatives.empty());
-    const model::Finding finding = only("A.run->m:method=m.A.run m/__self__->A A.w->t:owner(8)");
+    const model::Finding finding =
+        only_finding("A.run->m:method=m.A.run m/__self__->A A.w->t:owner(8)");
     ASSERT_EQ(finding.alternatives.size(), 1U);
     EXPECT_EQ(finding.alternatives[0].reason, "the method must be looked up at each call");
 }
 
 TEST(Cut, ReportsTheShareOfAPayload) {
-    const model::Finding finding = only(
+    const model::Finding finding = only_finding(
         "f:function=m.f f/closure:f->f f/closure:d->d:dict f/closure:e->e:dict "
         "d['w']->t:owner(90) e['v']->u:owner(10)");
     ASSERT_EQ(finding.alternatives.size(), 1U);
@@ -460,7 +463,7 @@ TEST(Cut, ReportsIfNoSmallSetIsEnough) {
             }
         }
     }
-    const model::Finding finding = only(text);
+    const model::Finding finding = only_finding(text);
     EXPECT_NE(finding.cut[0].reason.find(finding.cut[0].payload ? "memory" : "no small set"),
               std::string::npos);
 }
@@ -568,7 +571,7 @@ TEST(Cut, FreesTheMemoryOfAClassOnRandomGraphs) {
             }
         }
         std::set<std::uint32_t> cut;
-        for (const model::Reference& reference : only(text).cut) {
+        for (const model::Reference& reference : only_finding(text).cut) {
             cut.insert(static_cast<std::uint32_t>(std::stoul(reference.label.substr(2))));
         }
         EXPECT_LE(cut.size(), 3U) << text;

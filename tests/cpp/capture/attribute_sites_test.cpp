@@ -14,7 +14,7 @@
 namespace cyclewatch::test {
 namespace {
 
-constexpr const char* kSource = R"(
+constexpr const char* kClasses = R"(
 class View:
     def __init__(self, model):
         self.model = model
@@ -47,7 +47,7 @@ class OtherList:
 )";
 
 TEST(AttributeSites, FindObjectsThatPutThemselvesIntoAContainer) {
-    PythonScript script(kSource);
+    PythonScript script(kClasses);
     const struct {
         const char* item;
         bool puts_itself;
@@ -73,7 +73,7 @@ TEST(AttributeSites, FindObjectsThatPutThemselvesIntoAContainer) {
 }
 
 TEST(AttributeSites, NameTheBaseClassThatSetsTheAttribute) {
-    PythonScript script(kSource);
+    PythonScript script(kClasses);
     capture::AttributeSites sites;
     const auto base_of = [&](const char* holder) {
         auto* const type = reinterpret_cast<PyTypeObject*>(script[holder]);

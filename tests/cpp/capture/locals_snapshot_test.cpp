@@ -12,7 +12,7 @@
 namespace cyclewatch::test {
 namespace {
 
-constexpr const char* kSource = R"(
+constexpr const char* kFrames = R"(
 class Base:
     def learn(self, steps, callback=None, *rest, **options):
         iteration = 0
@@ -65,7 +65,7 @@ std::string name_of(PyObject* dict, PyObject* module = nullptr) {
 }
 
 TEST(LocalsSnapshot, IsNamedAfterTheFunctionOfItsVariables) {
-    PythonScript script(kSource);
+    PythonScript script(kFrames);
     EXPECT_EQ(name_of(script["learned"]), "sample.Base.learn") << "it has `iteration`";
     EXPECT_EQ(name_of(script["made"]), "sample.Learner.make");
     EXPECT_EQ(name_of(script["updated"]), "sample.Base.learn");
@@ -77,7 +77,7 @@ TEST(LocalsSnapshot, IsNamedAfterTheFunctionOfItsVariables) {
 }
 
 TEST(LocalsSnapshot, NeedsFewKeysIfTheFunctionCallsLocals) {
-    PythonScript script(kSource);
+    PythonScript script(kFrames);
     EXPECT_EQ(name_of(script["short"]), "sample.Short.__init__") << "`this` is the only key";
     PyObject* const module = PyFunction_GetGlobals(script["build"]);
     EXPECT_EQ(name_of(script["built"], module), "sample.build");
@@ -86,7 +86,7 @@ TEST(LocalsSnapshot, NeedsFewKeysIfTheFunctionCallsLocals) {
 }
 
 TEST(LocalsSnapshot, IsNotFoundForOtherDicts) {
-    PythonScript script(kSource);
+    PythonScript script(kFrames);
     for (const char* other : {"extended", "reordered", "incomplete", "keyed", "plain"}) {
         EXPECT_EQ(name_of(script[other]), "none") << other;
     }

@@ -14,7 +14,7 @@
 namespace cyclewatch::test {
 namespace {
 
-constexpr const char* kSource = R"(
+constexpr const char* kFunctions = R"(
 def directly(self):
     return Part(self)
 
@@ -38,7 +38,7 @@ def within_with(self):
 
 // One text per call, such as "Part(self)": "self" if it is passed directly or in another call.
 std::vector<std::string> calls_of(const char* name) {
-    const PythonScript script(kSource);
+    const PythonScript script(kFunctions);
     std::vector<std::string> calls;
     auto* const code = reinterpret_cast<PyCodeObject*>(PyFunction_GetCode(script[name]));
     const auto note = [](const cyclewatch_operand* called, int /*offset*/, void* arg) {

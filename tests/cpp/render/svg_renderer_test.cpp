@@ -19,7 +19,7 @@ namespace {
 using model::Picture;
 using ::testing::HasSubstr;
 
-constexpr std::array kTags{"svg", "title", "desc", "style", "rect", "text", "g", "path"};
+constexpr std::array kSvgTags{"svg", "title", "desc", "style", "rect", "text", "g", "path"};
 
 TEST(Svg, EscapesNames) {
     for (const std::string& name : testing::hostile_names()) {
@@ -27,7 +27,8 @@ TEST(Svg, EscapesNames) {
         const testing::Markup markup = testing::parse_markup(svg);
         EXPECT_EQ(markup.problem, "") << name.substr(0, 50);
         for (const testing::MarkupTag& tag : markup.tags) {
-            EXPECT_NE(std::find(kTags.begin(), kTags.end(), tag.name), kTags.end()) << tag.name;
+            EXPECT_NE(std::find(kSvgTags.begin(), kSvgTags.end(), tag.name), kSvgTags.end())
+                << tag.name;
             for (const std::string& attribute : tag.attributes) {
                 EXPECT_FALSE(attribute.starts_with("on") || attribute.find("href") == 0)
                     << attribute;
