@@ -5,13 +5,7 @@ import gc
 
 import pytest
 import torch
-from torch._dynamo.source import ConstantSource
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.fx.experimental.symbolic_shapes import (
-    DimDynamic,
-    ShapeEnv,
-    StatelessSymbolicContext,
-)
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -105,6 +99,15 @@ def test_gradient_of_a_leaf_view_is_counted(in_cycle):
 
 
 def test_symbolic_sizes_get_no_guards(in_cycle):
+    # Not at the top, because they create 100,000 objects, which the collections in all other tests
+    # would examine.
+    from torch._dynamo.source import ConstantSource
+    from torch.fx.experimental.symbolic_shapes import (
+        DimDynamic,
+        ShapeEnv,
+        StatelessSymbolicContext,
+    )
+
     environment = ShapeEnv()
     dynamic = StatelessSymbolicContext(dynamic_sizes=[DimDynamic.DYNAMIC] * 2)
     real = torch.ones(6, 7)
