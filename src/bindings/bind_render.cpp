@@ -22,14 +22,14 @@ namespace py = pybind11;
 namespace cyclewatch::bindings {
 namespace {
 
-// Releases the GIL: rendering may take a long time, and reports that are visible to Python never
-// change.
+// Renders with the GIL released, because rendering may take a long time. This is safe, because a
+// report never changes once Python can access it.
 std::string rendered(const model::Report& report, render::Format format) {
     const py::gil_scoped_release unlocked;
     return render::render(report, format);
 }
 
-// Converts a str, bytes or os.PathLike with the file system encoding.
+// Encodes a path (a str, bytes or os.PathLike object) in the file system encoding.
 std::string file_system_path(const py::handle& path) {
     PyObject* encoded = nullptr;
     if (PyUnicode_FSConverter(path.ptr(), &encoded) == 0) {
@@ -54,9 +54,10 @@ void write_or_raise(const py::object& path,
     }
 }
 
-// Lone surrogates are passed through; clean_text() replaces them.
+// Encodes lone surrogates, too; clean_text() replaces them later.
 std::string utf8(const py::str& text) {
-    // Not text.attr("encode"), which adds a string to the type's method cache on each call.
+    // Does not use text.attr("encode"), which adds a string to the type's method cache on each
+    // call.
     PyObject* const encoded = PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass");
     if (encoded == nullptr) {
         throw py::error_already_set();
@@ -72,14 +73,14 @@ void save(const model::Report& report, const py::object& path) {
                               "'; use the suffix .txt, .json, .dot, .gv, .svg, .html or .htm");
     }
     const std::string contents = rendered(report, *format);
-    // The user asked for this file, so its mode follows the umask.
+    // The user asked for this file, so the umask determines its mode.
     write_or_raise(path, contents, watch::Existing::replace_or_write_into, watch::Readers::umask);
 }
 
 [[noreturn]] void raise_report_format_error(const std::string& message) {
     const py::object error_class =
         py::module_::import("cyclewatch.errors").attr("ReportFormatError");
-    // The file name may not be valid UTF-8.
+    // The file name is not necessarily valid UTF-8.
     const auto text = py::reinterpret_steal<py::object>(
         PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "replace"));
     if (text) {
@@ -99,19 +100,28 @@ std::shared_ptr<model::Report> parsed(std::string_view contents, const std::stri
     return std::make_shared<model::Report>(std::move(report).value());
 }
 
-// Larger than any report; limits how much is read from an endless device.
+// Larger than any report. Limits how much is read from an endless device such as /dev/zero.
 constexpr std::size_t kMaxFileSize = std::size_t{256} << 20U;
+constexpr std::size_t kChunkSize = std::size_t{1} << 20U;
 
 std::shared_ptr<model::Report> load(const py::object& path) {
     const std::string name = file_system_path(path);  // rejects integers, which open() accepts
-    // Python's open() raises the errors that callers expect.
+    // Uses Python's open(), which raises the exceptions that callers expect.
     const py::object file = py::module_::import("io").attr("open")(path, "rb");
-    const py::bytes contents = file.attr("read")(kMaxFileSize + 1);
+    // Reads in chunks, because read(size) allocates `size` bytes even if the file is smaller.
+    std::string contents;
+    while (contents.size() <= kMaxFileSize) {
+        const py::bytes chunk = file.attr("read")(kChunkSize);
+        if (py::len(chunk) == 0) {
+            break;
+        }
+        contents += std::string_view(chunk);
+    }
     file.attr("close")();
-    if (py::len(contents) > kMaxFileSize) {
+    if (contents.size() > kMaxFileSize) {
         raise_report_format_error(name + ": not a cyclewatch report: larger than 256 MiB");
     }
-    return parsed(std::string_view(contents), name);
+    return parsed(contents, name);
 }
 
 void bind_renderers(ReportClass& report_class) {
@@ -180,7 +190,8 @@ void bind_saving(ReportClass& report_class) {
         py::arg("path"),
         "Read a report from a .json file, or from the JSON embedded in an .html report.\n\n"
         "Raises:\n"
-        "    ReportFormatError: The file is not a valid report; the message gives the position.\n"
+        "    ReportFormatError: The file is not a valid report; the message gives the position of "
+        "the error.\n"
         "    OSError: The file cannot be read.\n\n"
         "Examples:\n"
         "    >>> report.save('report.html')\n"
@@ -195,9 +206,7 @@ void bind_render(py::module_& module, ReportClass& report_class) {
     bind_saving(report_class);
     module.def(
         "load_report",
-        [](const py::bytes& contents, const std::string& name) {
-            return parsed(std::string_view(contents), name);
-        },
+        [](const py::bytes& contents, const std::string& name) { return parsed(contents, name); },
         py::arg("contents"),
         py::arg("name"),
         "Like Report.load(), but from bytes. Error messages begin with `name`.");
@@ -215,8 +224,9 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         py::arg("replace"),
         py::arg("owner_only") = false,
         "Write a file atomically: readers see the old or the new contents.\n\n"
-        "A symbolic link is replaced, not followed. The mode follows the umask; with `owner_only` "
-        "only the owner can read the file.\n\n"
+        "A terminal, pipe or other device is written to directly. A symbolic link to a regular "
+        "file is replaced, not followed. The umask determines the mode of the file; with "
+        "`owner_only`, only the owner can read it.\n\n"
         "Raises:\n"
         "    FileExistsError: The path exists and `replace` is false.\n"
         "    OSError: The file cannot be written.");
