@@ -3,8 +3,8 @@
 // docs/design/labels.md describes which frame of the traceback is selected.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. If
-// tracemalloc is tracing, creates tuples that do not refer to unreachable objects, and frees them
-// before it returns. May throw std::bad_alloc.
+// tracemalloc is tracing, creates tuples and frees them before it returns. The tuples do not refer
+// to unreachable objects. May throw std::bad_alloc.
 #pragma once
 
 #include <Python.h>

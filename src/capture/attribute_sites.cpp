@@ -23,8 +23,8 @@ using model::ValueOrigin;
 
 constexpr std::size_t kMaxCached = 4'000;
 
-// The site of a store in generated code of `base`, the class that declares the attribute.
-// `name_of_base` is "" for the holder's class.
+// Returns the site of an attribute store in generated code. `base` is the class for which the code
+// was generated. `name_of_base` is "" if `base` is the holder's own class.
 StoreSite site_of_generated(PyTypeObject* base,
                             ValueOrigin value,
                             const std::string& name_of_base) {
@@ -45,9 +45,10 @@ StoreSite site_of_generated(PyTypeObject* base,
     return site;
 }
 
-// Searches the methods of the class. Stores in __init__ take precedence over other stores on
-// `self`, which take precedence over all others. In generated code without a file, such as that of
-// a dataclass, only the class and the origin of the value are known.
+// Searches the methods of the class. A store to an attribute of `self` takes precedence over stores
+// to attributes of other objects, and a store in __init__ takes precedence over other methods'
+// stores to `self`. If the store is in generated code without a source file, such as a dataclass's
+// `__init__`, only the class and the origin of the value are known.
 StoreSite find_in_class(PyTypeObject* type,
                         std::string_view name,
                         PyTypeObject* target,
@@ -100,8 +101,8 @@ StoreSite find_in_module(PyTypeObject* type, std::string_view name, PyTypeObject
     visit_module_code(globals_of_module(name_of_type(type).module),
                       [&](const ModuleCode& found) { stores.search(found.code, found.is_method); });
     StoreSite store = stores.result();
-    // gives_itself is valid only for methods of the target's class, but this method may belong to
-    // any class of the module.
+    // gives_itself is valid only for stores in methods of the target's class, but this store may be
+    // in a method of any class in the module.
     if (store.value == ValueOrigin::gives_itself) {
         store.value = ValueOrigin::taken;
     }
@@ -110,8 +111,8 @@ StoreSite find_in_module(PyTypeObject* type, std::string_view name, PyTypeObject
 
 StoreSite search(PyTypeObject* type, std::string_view name, PyTypeObject* target, bool on_class) {
     StoreSite found = find_in_class(type, name, target, on_class);
-    // No search is needed for attributes of a class body or a dataclass, because their location is
-    // that of the class.
+    // Attributes defined in a class body or by a dataclass need no search, because they are
+    // reported at the location of the class.
     if (!on_class && found.value == ValueOrigin::unknown && found.line == 0) {
         found = find_in_target(type, name, target);
         const StoreSite in_module =
@@ -126,7 +127,8 @@ StoreSite search(PyTypeObject* type, std::string_view name, PyTypeObject* target
     return found;
 }
 
-// Searches the functions in which `value`, or the function that `value` calls, is defined.
+// If `value` is a callable, searches the functions that enclose the definition of its underlying
+// function.
 void search_definers(ForeignStores& stores, PyObject* value) {
     PyObject* const function = underlying_function(value);
     if (function == nullptr) {
@@ -140,9 +142,8 @@ void search_definers(ForeignStores& stores, PyObject* value) {
     });
 }
 
-// Searches the functions that `module`, a namespace, imports from other modules, by name or as
-// attributes of imported modules (`helpers.attach()`). In a library module, only functions imported
-// by name are searched.
+// Searches the functions that a module imports by name. Also searches all functions of the modules
+// that it imports (`helpers.attach()`), except library modules. `module` is the module's namespace.
 void search_imports(ForeignStores& stores, PyObject* module) {
     Py_ssize_t position = 0;
     PyObject* key = nullptr;
@@ -163,8 +164,8 @@ void search_imports(ForeignStores& stores, PyObject* module) {
     }
 }
 
-// Returns the store of kind `kind` in the methods of `type` and of the class of `value`, and in the
-// functions that define `value`.
+// Searches for stores of kind `kind` in the methods of `type`, in the methods of `value`'s class,
+// and in the functions that enclose the definition of `value`.
 StoreSite search_classes(PyTypeObject* type,
                          std::string_view name,
                          PyObject* value,
@@ -182,8 +183,10 @@ StoreSite search_classes(PyTypeObject* type,
     return stores.result();
 }
 
-// Returns the call that may set the attribute. This is a call with the attribute's name as an
-// argument, or a call of setattr() with a computed name in code of the holder or the value.
+// Returns the call that may set the attribute. This is either a call with the attribute's name as
+// an argument, or a setattr() call with a computed name. A computed name is considered only in
+// methods of the holder's and the value's classes, in the helpers that search_helpers() finds, and
+// in functions that enclose the value's definition.
 StoreSite search_possible_stores(PyTypeObject* type,
                                  std::string_view name,
                                  PyObject* value,
@@ -209,7 +212,7 @@ StoreSite search_possible_stores(PyTypeObject* type,
         }
         store = by_call.result();
     }
-    store.value = ValueOrigin::unknown;  // the function that is called may store another value
+    store.value = ValueOrigin::unknown;  // the called function may store another value
     return store;
 }
 
@@ -249,8 +252,8 @@ StoreSite search_outside(PyTypeObject* type,
     return store.line == 0 ? StoreSite{} : store;
 }
 
-// Finds the line that loads an attribute, in the methods of a class or in the functions of a
-// module. In the methods of a class, loads such as `self.child.name` do not count, because
+// Searches the methods of a class or the functions of a module for the line that loads an
+// attribute. In the methods of a class, loads such as `self.child.name` do not count, because
 // `self.child` is another object.
 class LoadSearch {
   public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the line that stores an attribute, the origin of the value, and whether the target creates
-// the holder. Searches the bytecode of the class, of the target's class and of the module.
+// the holder. Searches the bytecode of the holder's class, the target's class and the module.
 // docs/design/labels.md describes the order of the search, and the cases in which the result is
 // unknown.
 //
@@ -25,27 +25,29 @@ namespace cyclewatch::capture {
 // Each result is valid until the next call.
 class AttributeSites {
   public:
-    // The store to the attribute or slot `name` of instances of `type`, with an instance of
-    // `target` as the value. `on_class` is true if the attribute belongs to the class itself.
+    // Returns the code location that assigns an instance of `target` to the attribute or slot
+    // `name` of an instance of `type`. `on_class` is true if the attribute belongs to the class
+    // itself.
     [[nodiscard]] const StoreSite& find(PyTypeObject* type,
                                         std::string_view name,
                                         PyTypeObject* target,
                                         bool on_class);
 
-    // True if a method of `item` adds `self` to the container that is the attribute `name` of
-    // another object, as in `model.observers.add(self)`.
+    // True if a method of the class `item` adds `self` to a container that is the attribute `name`
+    // of another object, as in `model.observers.add(self)`.
     [[nodiscard]] bool puts_itself_into(std::string_view name, PyTypeObject* item);
 
-    // The only line that loads the method `name` without calling it, and thus creates a bound
-    // method. Searches the methods of `type` first, then the functions of its module.
+    // Returns the line that loads the method `name` without calling it, and thus creates a bound
+    // method. The result is unknown if there are several such lines. Searches the methods of `type`
+    // first, then the functions of its module.
     [[nodiscard]] const StoreSite& find_method_load(PyTypeObject* type, std::string_view name);
 
-    // The store to attribute `name` outside the classes of holder and value. Searches the function
-    // that defines `value`, or that defines the function that `value` calls. The next steps search
-    // `modules` (namespaces), then the functions that these modules and those of both classes
-    // import, and finally calls that may store the attribute. The first step that finds exactly one
-    // line ends the search. Call this if find() returns no line. Results are cached by the type of
-    // `value`.
+    // Returns the code location outside the holder's and the value's classes that assigns `value`
+    // to the attribute `name`. If `value` is a callable, searches the functions that enclose its
+    // definition first. The next steps search `modules` (namespaces), then the functions imported
+    // by `modules` or by the modules that define the two classes. The last step searches for calls
+    // that may store the attribute. The search ends at the first step that finds exactly one line.
+    // Call this if find() returns no line. Results are cached per type of `value`.
     [[nodiscard]] const StoreSite& find_outside(PyTypeObject* type,
                                                 std::string_view name,
                                                 PyObject* value,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Visits the code of a class, which includes its bases, its methods (also wrapped ones), and their
-// nested functions and comprehensions.
+// Visits the code of a class: the methods of the class and its bases, including wrapped methods,
+// and the functions and comprehensions nested in these methods.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. Creates no
 // Python objects. Visitors may throw.
@@ -23,7 +23,7 @@ inline constexpr int kMaxNesting = 8;  // limit for nested functions and nested 
 // Returns the index of `name` in co_names, or -1.
 [[nodiscard]] Py_ssize_t index_of_name(PyCodeObject* code, std::string_view name);
 
-// The columns of the expression at a byte offset in the code.
+// Returns the source columns of the expression at the bytecode offset `offset`.
 [[nodiscard]] inline model::ColumnRange columns_at(PyCodeObject* code, int offset) noexcept {
     int start = 0;
     int end = 0;
@@ -33,10 +33,11 @@ inline constexpr int kMaxNesting = 8;  // limit for nested functions and nested 
     return {static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(end)};
 }
 
-// Returns the string constant of the code that equals `name`, borrowed; null if there is none.
+// Returns a borrowed reference to the str constant of `code` that equals `name`; null if there is
+// none.
 [[nodiscard]] PyObject* constant_of_text(PyCodeObject* code, std::string_view name);
 
-// Calls visit(class) for each class in the MRO of `type`, until it returns true.
+// Calls visit(class) for each class in the MRO of `type`, until visit() returns true.
 template <typename Visit>
 void visit_bases(PyTypeObject* type, Visit&& visit) {
     PyObject* const mro = type->tp_mro;
@@ -126,10 +127,11 @@ void visit_methods(PyTypeObject* type, Visit&& visit) {
     }
 }
 
-// Returns the namespace of an imported module, borrowed; null if it is not imported or too large.
+// Returns a borrowed reference to the namespace of the module `name`; null if the module is not
+// imported or its namespace is too large.
 [[nodiscard]] PyObject* globals_of_module(std::string_view name);
 
-// True if `code` is `inner` or contains it at any depth.
+// True if `code` is `inner` or contains `inner` at any depth.
 [[nodiscard]] bool contains_code(PyCodeObject* code, PyCodeObject* inner, int depth = 0);
 
 // The line passed to note(), if all calls passed the same line.

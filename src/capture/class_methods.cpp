@@ -50,7 +50,8 @@ struct Visit {
     }
 };
 
-// True if `code` or a nested function calls the class with the variable `self`.
+// True if `code` or a nested function calls the class `created` with the variable `self` as an
+// argument.
 bool creates_in(PyCodeObject* code, PyTypeObject* created, PyObject* self, int depth) {
     Visit visit{created, variable_number(code, self)};
     bool found = visit.self >= 0 && mentions(code, created) &&
@@ -85,8 +86,8 @@ bool clears(PyCodeObject* code) {
     return found;
 }
 
-// The code of the method `name` that a Python class or one of its bases defines. Returns null if
-// `name` is not a Python function, or if its code has no source file.
+// Returns the code of the method `name` of `type` or its bases; null if the method is not a Python
+// function or its code has no source file.
 PyCodeObject* code_of_method(PyTypeObject* type, std::string_view name, PyObject** function) {
     PyCodeObject* code = nullptr;
     visit_bases(type, [&](PyTypeObject* base) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Analyzes the bytecode of a class's methods to determine whether the class creates instances of
-// another class, and which method ends the use of an instance.
+// Analyzes the bytecode of a class's methods. Determines whether the class creates instances of
+// another class, and finds the method, such as close(), that a program calls when it no longer
+// needs an instance.
 //
 // REQUIRES: GIL held. RUNS PYTHON: never. Creates no Python objects. May throw std::bad_alloc.
 #pragma once
@@ -21,11 +22,11 @@ struct EndMethod {
     int line = 0;
 };
 
-// Returns the first suitable method of close, teardown, shutdown, release, stop and dispose. The
-// method must be a Python function with a source file that needs no arguments. It must set an
-// attribute to None or call a method named clear, because other methods with these names may have
-// nothing to do with the object's references. Context managers are exempt from this condition; for
-// them, __exit__ is the last choice.
+// Returns the first suitable method among close, teardown, shutdown, release, stop and dispose. The
+// method must be a Python function that has a source file and needs no arguments. Unless the class
+// is a context manager, the method must also set an attribute to None or call a method named clear.
+// A method that does neither may be unrelated to the object's references. For a context manager,
+// __exit__ is the last resort.
 [[nodiscard]] EndMethod find_end_method(PyTypeObject* type);
 
 }  // namespace cyclewatch::capture

@@ -19,8 +19,8 @@ using base::WideHash;
 
 constexpr Py_ssize_t kMaxKeys = 1'000;  // hashed in one dict
 
-// True if tracemalloc is tracing. The graph then contains the allocation site of each object, which
-// the hash does not cover.
+// True if tracemalloc is tracing. The graph then contains the allocation site of each object, and
+// the hash does not cover these sites.
 bool traces_allocations() {
     const python::OwnedRef bytes = python::steal(PyBytes_FromStringAndSize(nullptr, 64));
     const python::OwnedRef traceback =
@@ -33,9 +33,9 @@ void add_address(WideHash& hash, const void* address) {
     hash.add(reinterpret_cast<std::uintptr_t>(address));
 }
 
-// Adds the keys of a dict, and the type of its first value, because both decide whether
-// GraphBuilder describes the dict as the result of locals(). Returns false if the dict is too
-// large.
+// Hashes the keys of a dict and the type of its first value, because these determine whether
+// GraphBuilder describes the dict as the result of locals(). Returns false if the dict is too large
+// to hash.
 bool add_keys(WideHash& hash, PyObject* dict) {
     if (PyDict_GET_SIZE(dict) > kMaxKeys) {
         return false;
@@ -60,9 +60,9 @@ bool add_keys(WideHash& hash, PyObject* dict) {
 
 }  // namespace
 
-// Returns the cached information about the type of `object`, or null if a modification of the type
-// could not be detected. The description of `object` depends on its type only, unless
-// `differs_per_object` is true.
+// Returns the cached information about the type of `object`. Returns null if the type has no
+// version, because later modifications of the type could then not be detected. If
+// `differs_per_object` is false, the description of `object` depends only on its type.
 const ClusterIdentifier::Type* ClusterIdentifier::type_of(PyObject* object) {
     PyTypeObject* const type = Py_TYPE(object);
     // Static types need no version, because they are never modified.
@@ -119,7 +119,7 @@ class ClusterIdentifier::Pass {
         std::uint32_t parent_number = 0;
     };
 
-    // Stores the first role of each part, like GraphBuilder.
+    // If a part has several roles, stores only the first, as GraphBuilder does.
     struct Parts final : PartSink {
         Parts(Pass& pass, std::uint32_t parent) : pass_(pass), parent_(parent) {}
         void add(PyObject* part, model::PartRole role) override {
@@ -135,7 +135,7 @@ class ClusterIdentifier::Pass {
         std::uint32_t parent_;
     };
 
-    // Adds the label of each reference to another object of the cluster to the hash.
+    // Hashes the label of each reference that leads to another object of the cluster.
     struct Labels final : ReferenceSink {
         Labels(const Pass& pass, WideHash& hash) : pass_(pass), hash_(hash) {}
         [[nodiscard]] bool wants_values() const noexcept override { return pass_.values_; }
@@ -192,7 +192,7 @@ class ClusterIdentifier::Pass {
         }
     }
 
-    // Adds an object to `hash`. Returns false if the hash may not cover everything that the graph
+    // Adds an object to `hash`. Returns false if the hash may not reflect everything that the graph
     // contains about the object.
     bool add_object(std::uint32_t node, WideHash& hash) {
         PyObject* const object = bare_.objects[node];
@@ -236,8 +236,9 @@ class ClusterIdentifier::Pass {
         if (target == collector::PointerIndex::kAbsent) {
             return;
         }
-        // Objects that do not reach an owner are not in the graph. Their kinds are hashed
-        // nevertheless, because GraphBuilder searches the modules of functions among them.
+        // Objects from which no owner can be reached are not in the graph. Their kinds are hashed
+        // nevertheless, because GraphBuilder searches the modules that define these objects or
+        // their classes.
         const bool inside = bare_.clusters.of[target] != kNoCluster;
         hash.add(position << 33 | (inside ? std::uint64_t{1} << 32 | result_.number[target]
                                           : kind_of(bare_.objects[target])));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recognizes clusters whose labelled graphs would be equal, from their unlabelled references (the
-// bare graph). Two clusters with the same identity have equal objects and references, in the same
-// order, with the same descriptions and labels. If their owners are equal too, so are their
-// findings.
+// Uses the unlabelled references of clusters (the bare graph) to recognize clusters whose labelled
+// graphs would be equal. Two clusters with the same identity have equal objects and references, in
+// the same order, with the same descriptions and labels. If their owners are equal too, so are
+// their findings.
 //
 // REQUIRES (everything here): GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON:
 // never. May throw std::bad_alloc.
@@ -24,7 +24,8 @@
 
 namespace cyclewatch::capture {
 
-// The bare graph of one collection: its objects and the references between them, without labels.
+// The bare graph of one collection: the objects that die and the references between them, without
+// labels.
 struct BareGraph {
     std::span<PyObject* const> objects;
     std::size_t unreachable = 0;  // the first objects are the unreachable set, the rest dependents
@@ -34,19 +35,19 @@ struct BareGraph {
 };
 
 struct ClusterIdentities {
-    // A hash per cluster. The hash is zero if equal hashes would not mean equal clusters, because
+    // A hash per cluster. Zero if equal hashes would not imply equal clusters. This is the case if
     // an object's type was recently modified, tracemalloc is tracing, or the cluster is large.
     std::vector<base::WideHash> of_cluster;
     std::vector<std::uint32_t> number;  // per object: its position in its cluster; empty if all
                                         // clusters are unknown
 };
 
-// Caches information about types from one collection to the next.
+// Caches information about types across collections.
 class ClusterIdentifier {
   public:
     static constexpr std::uint64_t kMaxObjects = 5'000;  // in one cluster
 
-    // False if a cluster is so large that its identity is unknown.
+    // False if any cluster is too large to be identified.
     [[nodiscard]] static bool may_know(const Clusters& clusters) {
         return std::ranges::all_of(clusters.size,
                                    [](std::uint64_t size) { return size <= kMaxObjects; });

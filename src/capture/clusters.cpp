@@ -16,8 +16,8 @@ std::uint64_t mix(std::uint64_t value) {
     return value;
 }
 
-// Marks every object from which one of `owners` can be reached. Joins the sets of two owners if
-// both can be reached from one object.
+// Marks every object from which one of `owners` can be reached. Puts two owners into the same set
+// if both can be reached from one object.
 base::UnionFind mark_objects_reaching(const Adjacency& reverse,
                                       std::span<const std::uint32_t> owners,
                                       std::vector<std::uint32_t>& set_of) {
@@ -84,7 +84,7 @@ std::vector<std::uint64_t> shapes_of(const Clusters& clusters,
         const std::uint64_t kind = kinds[node];
         std::uint64_t shape = mix(kind);
         for (const std::uint32_t target : graph.of(node)) {
-            // If the target is in a cluster, it is in the cluster of `node`.
+            // A target that is in any cluster is in the same cluster as `node`.
             if (clusters.of[target] != kNoCluster) {
                 shape += mix(kind << 32 | kinds[target]);
             }

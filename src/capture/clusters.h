@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selects the unreachable objects that the reference graph will contain ("named" objects). Only
-// objects from which an owner can be reached are selected. They are split into connected clusters;
-// if many clusters have the same shape, only a few of them are named.
+// objects from which an owner can be reached are selected. They are split into connected clusters.
+// Clusters with the same kinds of objects and references have the same shape; only a few clusters
+// of each shape are named.
 //
 // Objects are identified by their positions, as in raw_graph.h. Does not use Python.
 #pragma once
@@ -16,7 +17,7 @@ namespace cyclewatch::capture {
 
 inline constexpr std::uint32_t kNoCluster = UINT32_MAX;
 
-// The objects from which an owner can be reached, in weakly connected clusters.
+// The objects from which an owner can be reached, grouped into weakly connected clusters.
 struct Clusters {
     std::vector<std::uint32_t> of;    // per object: its cluster, or kNoCluster
     std::vector<std::uint64_t> size;  // per cluster: number of objects
@@ -27,9 +28,9 @@ struct Clusters {
                                      const Adjacency& reverse,
                                      std::span<const std::uint32_t> owners);
 
-// For each cluster, returns a hash of the kinds of its objects and their references, independent of
-// their order. `kinds` has one element per object; only the elements of objects in clusters are
-// used.
+// For each cluster, returns a hash of its references and of the kinds of its objects. The hash does
+// not depend on the order of the objects. `kinds` has one element per object; elements for objects
+// outside the clusters are ignored.
 [[nodiscard]] std::vector<std::uint64_t> shapes_of(const Clusters& clusters,
                                                    const Adjacency& graph,
                                                    std::span<const std::uint32_t> kinds);
@@ -45,10 +46,10 @@ struct ClusterChoice {
     std::uint32_t equivalent = kNoCluster;
 };
 
-// Chooses the clusters to name, in order. Clusters with a new shape are named up to a total of
-// `max_objects` objects, and clusters with the same shape as a named one up to a total of
-// `max_repeated` objects. The first cluster is always named. `sizes` and `shapes` have one element
-// per cluster.
+// Goes through the clusters in order and decides which of them to name. Clusters with a new shape
+// are named until the named clusters contain `max_objects` objects in total. Clusters with the
+// shape of a named cluster are named only up to a total of `max_repeated` objects. The first
+// cluster is always named. `sizes` and `shapes` have one element per cluster.
 [[nodiscard]] std::vector<ClusterChoice> choose_clusters(std::span<const std::uint64_t> sizes,
                                                          std::span<const std::uint64_t> shapes,
                                                          std::uint64_t max_objects,

@@ -19,8 +19,8 @@ struct TypeLabeler {
     Labeler label;
 };
 
-// The labeler of a common type that needs only one labeler. Types are compared exactly, so
-// subclasses do not match.
+// If `type` is a common type that needs only one labeler, returns that labeler; otherwise returns
+// null. Types are compared exactly, so subclasses do not match.
 Labeler labeler_of_exact_type(PyTypeObject* type) noexcept {
     static const std::array table{
         TypeLabeler{&PyDict_Type, label_plain_dict},
@@ -47,8 +47,8 @@ Labeler labeler_of_exact_type(PyTypeObject* type) noexcept {
     return nullptr;
 }
 
-// Labels the references that an object inherits from a builtin type. Returns false if the C members
-// of the object need no further labels.
+// If the class of `object` derives from a builtin type, labels the references that the builtin type
+// stores in the object. Returns false if the object's C members need no further labels.
 bool label_builtin_base(PyObject* object, ReferenceSink& sink) {
     if (PyType_Check(object)) {
         label_type(object, sink);
@@ -129,8 +129,8 @@ void find_all_parts(PyObject* parent, PartSink& sink) {
 
 }  // namespace
 
-// The functions below can fail only with std::bad_alloc. If this happens, the references that are
-// not labelled yet have no label.
+// The functions below catch std::bad_alloc, the only possible exception. References that have not
+// been labelled when it is thrown remain unlabelled.
 
 void find_parts(PyObject* parent, PartSink& sink) noexcept {
     try {

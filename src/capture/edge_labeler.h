@@ -2,8 +2,8 @@
 // Labels the references of an object. Selects a labeler by the exact type of the object or by a
 // property of the type.
 //
-// Everything here: REQUIRES: GIL held. RUNS PYTHON: never. Creates no Python objects. Safe for
-// unreachable objects inside a collection (docs/design/collector.md).
+// Everything here: REQUIRES: GIL held. RUNS PYTHON: never. Creates no Python objects. Safe to call
+// on unreachable objects inside a collection (docs/design/collector.md).
 #pragma once
 
 #include <Python.h>
@@ -38,15 +38,15 @@ class PartSink {
 };
 
 // Passes the parts of `parent` and their roles to `sink`. Parts are the __dict__ of an object, the
-// closure and defaults tuples of a function, args and keywords of a partial, and _parameters,
-// _buffers and _modules of an nn.Module.
+// closure and defaults tuples of a function, the args and keywords of a partial, and the
+// _parameters, _buffers and _modules of an nn.Module.
 void find_parts(PyObject* parent, PartSink& sink) noexcept;
 
-// Passes every reference of `object` that has a label to `sink`. `role` and `parent` are the
-// results of find_parts(), or PartRole::none and null. For example, the code of `parent`, a
-// function, provides the names for the references of its closure tuple. References without a label
-// are omitted; the caller compares the result with tp_traverse and labels the missing references
-// "?".
+// Passes to `sink` every reference of `object` that has a label. If `object` is a part, `role` and
+// `parent` come from find_parts(); otherwise, they are PartRole::none and null. For example, if
+// `parent` is a function, its code provides the names for the references of its closure tuple.
+// References without a label are omitted; the caller compares the result with the references that
+// tp_traverse visits, and labels the missing ones "?".
 void label_references(PyObject* object,
                       model::PartRole role,
                       PyObject* parent,

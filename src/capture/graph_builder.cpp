@@ -293,8 +293,9 @@ bool GraphBuilder::items_put_themselves(std::uint32_t node, std::string_view att
     return false;
 }
 
-// The modules that define the referents of `node`. A module whose functions store one attribute of
-// an object often stores the other attributes, too.
+// The modules that define the referents of `node` or the classes of these referents. If functions
+// of a module store one attribute of an object, functions of the same module often store its other
+// attributes, too.
 std::vector<PyObject*> GraphBuilder::modules_around(std::uint32_t node) const {
     std::vector<PyObject*> modules;
     for (const std::uint32_t target : graph_.of(selected_[node])) {
@@ -325,7 +326,7 @@ void GraphBuilder::note_locals(std::uint32_t node) {
 }
 
 // Limits the references per object, rather than only in total, so that each object keeps some of
-// its references. References to an object that few others refer to are never dropped.
+// its references. The first kMinPerObject references to an object are never dropped.
 void GraphBuilder::limit_references() {
     if (graph_.targets.size() <= kMaxReferences) {
         return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the selected objects into nodes and their references into labelled edges. The edges are
-// exactly the references that tp_traverse visits; the labelers only provide labels.
+// Turns the selected objects into nodes and their references into labelled edges. Every edge is a
+// reference that tp_traverse visits; the labelers only provide labels.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never.
 #pragma once
@@ -25,9 +25,9 @@ inline constexpr std::uint32_t kNotNamed = collector::PointerIndex::kAbsent;
 
 class GraphBuilder {
   public:
-    // `selected` contains positions in `objects`, ascending. The first `unreachable` objects are
-    // the unreachable set; the rest are its dependents, the objects that die with it. All arguments
-    // must outlive the builder.
+    // `selected` contains positions in `objects`, in ascending order. The first `unreachable`
+    // objects are the unreachable set; the rest are its dependents, the objects that die with it.
+    // All arguments must outlive the builder.
     GraphBuilder(std::span<PyObject* const> objects,
                  std::size_t unreachable,
                  const Adjacency& graph,
@@ -53,7 +53,7 @@ class GraphBuilder {
         PyObject* parent = nullptr;
     };
 
-    // The location at which an attribute is stored, and whether that line also creates its value.
+    // The location at which an attribute is stored, and whether the same line creates the value.
     struct Site {
         model::SourceLocation location;
         bool creates_value = false;
@@ -62,14 +62,14 @@ class GraphBuilder {
     void add_node(std::uint32_t node);
     void limit_references();
     [[nodiscard]] model::Node describe(PyObject* object);
-    // These set the location of a callable. They return false if the only location found is the
-    // definition of its function.
+    // The next two functions set the location of a callable. They return false if the only location
+    // that they find is the definition of the underlying function.
     bool locate_bound_method(PyObject* method, model::Node& node);
     bool locate_partial(PyObject* partial, model::Node& node);
-    // If locals() created the dict, gives it the name of the function that called locals().
+    // If `node` is a dict that locals() created, names it after the function that called locals().
     void note_locals(std::uint32_t node);
     void add_edges(std::uint32_t node);
-    // Finds the location that stores `attribute`, searching once per class and attribute.
+    // Finds the location at which `attribute` is stored, searching once per class and attribute.
     void find_site(std::uint32_t from, std::uint32_t to, model::StringId attribute);
     Site add_site(std::uint32_t from, std::uint32_t to, model::StringId attribute, bool on_class);
     [[nodiscard]] bool items_put_themselves(std::uint32_t node, std::string_view attribute) const;
@@ -83,7 +83,7 @@ class GraphBuilder {
     std::vector<PyObject*> named_;   // per node
     collector::PointerIndex index_;  // of `named_`, which is usually far smaller than `objects_`
     std::vector<Part> parts_;        // per node
-    std::vector<std::uint32_t> unlabelled_;  // per node: references to it without a label so far
+    std::vector<std::uint32_t> unlabelled_;  // per node: references to it that have no label yet
     std::unordered_map<PyTypeObject*, model::Node> described_;  // see differs_per_object()
     std::unordered_map<std::uint64_t, Site> sites_;             // by class and attribute
     std::unordered_map<PyObject*, CallableSite> partials_;      // by code of the function

@@ -58,8 +58,8 @@ class StableKinds {
     std::unordered_map<std::uint32_t, std::uint32_t> known_;  // by kind_of()
 };
 
-// The shape of a single cluster is not computed, because there is no other cluster to compare it
-// with.
+// If there is only one cluster, its shape is not computed, because there is no other shape to
+// compare it with.
 std::vector<std::uint64_t> shapes_if_compared(std::span<PyObject* const> objects,
                                               const Clusters& clusters,
                                               const Adjacency& graph) {
@@ -212,7 +212,7 @@ CapturedGraph GraphCapture::capture(const CaptureLimits& limits) {
                         limits.max_objects,
                         limits.max_repeated());
     // The first cluster is always named. If that cluster exceeds the limit, only a part of it is
-    // named, and no objects of other clusters.
+    // named, and no other cluster is named.
     const bool is_partial = !clusters_.size.empty() && clusters_.size[0] > limits.max_objects;
     const Selection selection =
         is_partial ? select_part(choices, limits.max_subgraph()) : select(choices);

@@ -3,7 +3,7 @@
 // reference has a label. Later stages do not use PyObject*.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. Creates no
-// Python objects other than those of allocation_site.h. May throw std::bad_alloc.
+// Python objects except as described in allocation_site.h. May throw std::bad_alloc.
 #pragma once
 
 #include <Python.h>
@@ -29,16 +29,17 @@ struct CaptureLimits {
     static constexpr std::uint64_t kSubgraph = 5'000;
 
     // The maximum number of objects to name in one collection. Either all objects of a cluster are
-    // named or none. However, at least a part of the first cluster is always named
+    // named or none are. However, at least a part of the first cluster is always named
     // (capture/subgraph_selection.h).
     std::uint64_t max_objects = 50'000;
-    // Clusters that repeat a shape, and parts of a cluster, have lower limits.
+    // Lower limits apply to repeated clusters, and to the named part of a cluster that is too large
+    // to be named completely.
     [[nodiscard]] std::uint64_t max_repeated() const { return std::min(max_objects, kRepeated); }
     [[nodiscard]] std::uint64_t max_subgraph() const { return std::min(max_objects, kSubgraph); }
     bool values = false;  // show dict keys that are not identifiers (capture_values)
 };
 
-// The place of one owner in the captured graph.
+// How the captured graph represents one owner.
 struct OwnerPlace {
     enum class Kind : std::uint8_t { node, repeated, omitted };
     Kind kind = Kind::omitted;
@@ -65,12 +66,12 @@ struct GraphIdentity {
 };
 
 // The capture of one collection, in two steps: the constructor collects the unlabelled references
-// (the bare graph), and capture() names them. The arguments of the constructor must outlive this
+// (the bare graph), and capture() labels them. The arguments of the constructor must outlive this
 // object.
 class GraphCapture {
   public:
-    // `unreachable` and `dependents` together are all objects that die (device/owner_detector.h).
-    // `owners` is a subset of these objects.
+    // `unreachable` and `dependents` together contain all objects that die
+    // (device/owner_detector.h). `owners` is a subset of these objects.
     GraphCapture(std::span<PyObject* const> unreachable,
                  std::span<PyObject* const> dependents,
                  std::span<PyObject* const> owners);
@@ -86,7 +87,7 @@ class GraphCapture {
 
   private:
     // If there are more objects than this, each step frees data that the next step does not need,
-    // even if that data must be built again later.
+    // even if a later step must rebuild the data.
     static constexpr std::size_t kManyObjects = 100'000;
 
     struct Selection {

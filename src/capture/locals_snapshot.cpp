@@ -12,7 +12,7 @@
 namespace cyclewatch::capture {
 namespace {
 
-constexpr std::size_t kMinKeys = 3;  // if the function does not call locals()
+constexpr std::size_t kMinKeys = 3;  // required if the function does not call locals()
 constexpr Py_ssize_t kMaxKeys = 200;
 constexpr std::size_t kUnmatched = 8;  // at most one key in 8 may be unmatched
 
@@ -20,7 +20,8 @@ bool calls_locals(PyCodeObject* code) {
     return index_of_name(code, "locals") >= 0;
 }
 
-// Calls visit(code) for `code` and the functions nested in it, if they call locals().
+// Calls visit() with `code` and with the code of each nested function, skipping code that does not
+// call locals().
 template <typename Visit>
 void add_callers(PyCodeObject* code, int depth, Visit&& visit) {
     if (calls_locals(code)) {
@@ -32,7 +33,7 @@ void add_callers(PyCodeObject* code, int depth, Visit&& visit) {
 
 }  // namespace
 
-// Matches the keys of a dict with the variables of functions.
+// Matches the keys of a dict against the variables of functions.
 class LocalsSnapshots::Match {
   public:
     // The match is empty if any key is not an identifier.
@@ -55,8 +56,8 @@ class LocalsSnapshots::Match {
 
     [[nodiscard]] bool empty() const noexcept { return keys_.empty(); }
 
-    // Compares the keys with the variables of `functions`, if the first key is the first parameter
-    // of any of these functions.
+    // If the first key is the name of the first parameter of any of `functions`, compares the keys
+    // with the variables of these functions.
     void compare(const std::vector<Function>& functions) {
         const bool starts = std::ranges::any_of(functions, [this](const Function& function) {
             return function.code->co_argcount > 0 &&
@@ -108,7 +109,8 @@ class LocalsSnapshots::Match {
         return 0;
     }
 
-    // Names of variables are interned, but keys need not be, so their texts are compared as well.
+    // Variable names are interned, but keys need not be, so the texts are compared if the addresses
+    // differ.
     static bool is_same(PyObject* name, PyObject* key) {
         return name == key ||
                (name != nullptr && PyUnicode_GET_LENGTH(name) == PyUnicode_GET_LENGTH(key) &&
@@ -124,7 +126,7 @@ class LocalsSnapshots::Match {
         return false;
     }
 
-    // locals() lists the parameters first, in their order.
+    // locals() lists the parameters first, in the order of co_varnames.
     [[nodiscard]] bool begins_with_parameters(PyCodeObject* code) const {
         const int parameters = code->co_argcount + code->co_kwonlyargcount +
                                static_cast<int>((code->co_flags & CO_VARARGS) != 0) +

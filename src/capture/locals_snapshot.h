@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recognises dicts that locals() created.
+// Recognizes dicts that locals() created.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. Creates no
 // Python objects. May throw std::bad_alloc.
@@ -20,13 +20,14 @@ namespace cyclewatch::capture {
 // Caches borrowed references to code: use one instance per collection.
 class LocalsSnapshots {
   public:
-    // Returns the function whose variables the exact dict `dict` contains, if any. The dict must
-    // start with all parameters of the function. The function must be a method of the class of the
-    // dict's first value, or a function of `modules` (namespaces) that calls locals(). The other
-    // keys are variables of that function, or of other methods of the class if the dict was
-    // updated. If several functions match, the one with the most keys is returned. The line of the
-    // result is that of the only call of locals() in the function. If there is not exactly one such
-    // call, the line is that of the function's definition.
+    // If `dict` contains the variables of a function, returns that function. `dict` must be an
+    // exact dict. The dict must begin with all of the function's parameters. The function must be a
+    // method of the class of the dict's first value, or a function of `modules` (namespaces) that
+    // calls locals(). Most other keys must be variables of that function or of other methods of the
+    // class (which may have updated the dict later). If several functions match, the one whose
+    // variables match the most keys is returned. If the function calls locals() on exactly one
+    // line, the result contains that line; otherwise, it contains the line of the function's
+    // definition.
     [[nodiscard]] std::optional<ObjectSummary> function_of(PyObject* dict,
                                                            std::span<PyObject* const> modules);
 

@@ -55,8 +55,8 @@ NodeKind kind_of_exact_type(PyTypeObject* type) noexcept {
     return NodeKind::object;
 }
 
-// An instance of a user-defined class is an object, even if the class derives from a builtin
-// container.
+// An instance of a user-defined class has the kind NodeKind::object, even if the class derives from
+// a builtin container.
 NodeKind kind_of(PyObject* object) noexcept {
     PyTypeObject* type = Py_TYPE(object);
     const NodeKind exact = kind_of_exact_type(type);
@@ -99,8 +99,8 @@ CallSite location_of(PyCodeObject* code, int line) {
     return {path_of(code), as_line(line)};
 }
 
-// Returns the function of `entry`, an entry of a class's dict that is either a function or a
-// descriptor. Returns null if there is no function.
+// If `entry`, an entry of a class's dict, is a function or wraps a function, returns this function;
+// otherwise returns null.
 PyObject* method_function(PyObject* entry) noexcept {
     if (Py_IS_TYPE(entry, &PyStaticMethod_Type) || Py_IS_TYPE(entry, &PyClassMethod_Type) ||
         Py_IS_TYPE(entry, &PyProperty_Type)) {
@@ -111,7 +111,7 @@ PyObject* method_function(PyObject* entry) noexcept {
     return entry != nullptr && PyFunction_Check(entry) ? entry : nullptr;
 }
 
-// True for a function defined in the body of the class, whose qualified name is "Class.name".
+// True if `code` is defined in the body of the class. Its qualified name then starts with "Class.".
 bool is_written_in(std::string_view class_name, PyCodeObject* code) {
     const Utf8Text text(code->co_qualname);
     const std::string_view name = text.view();
@@ -119,8 +119,9 @@ bool is_written_in(std::string_view class_name, PyCodeObject* code) {
            name[class_name.size()] == '.';
 }
 
-// The location of a class consists of the file of its methods and the line __firstlineno__. If the
-// class does not have __firstlineno__, the line is that of its first method.
+// The location of a class is the file that contains its methods and the line given by
+// __firstlineno__. If the class does not have __firstlineno__, the line of its first method is
+// used.
 CallSite location_of_class(PyTypeObject* type, std::string_view qualname) {
     CallSite location;
     if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_dict == nullptr) {
@@ -154,9 +155,9 @@ std::string module_of_globals(PyObject* globals) {
     return std::string(Utf8Text(find_in_dict(globals, "__name__")).view());
 }
 
-// The qualified name of code, without enclosing comprehensions. CPython 3.11 compiles
-// comprehensions to functions, whereas 3.12 inlines them, but a cycle's signature must be the same
-// on both versions.
+// The qualified name of `code`, without the names of enclosing comprehensions. CPython 3.11
+// compiles comprehensions to functions, whereas 3.12 inlines them, but a cycle's signature must be
+// the same on both versions.
 std::string qualified_name(PyCodeObject* code) {
     const Utf8Text text(code->co_qualname);
     std::string name(text.view());
@@ -210,7 +211,8 @@ void summarize_type(PyTypeObject* type, ObjectSummary& summary) {
 
 // A bound method is named after the undecorated function, which is usually still reachable and
 // therefore not part of the graph. If types.MethodType() bound a class, the method is named after
-// that class. If it bound any other callable, the method is named after the callable's class.
+// that class. If types.MethodType() bound any other callable, the method is named after the
+// callable's class.
 bool summarize_bound_method(PyObject* object, ObjectSummary& summary) {
     PyObject* const function = PyMethod_GET_FUNCTION(object);
     if (function == nullptr) {
@@ -251,7 +253,7 @@ bool summarize_builtin_function(PyObject* object, ObjectSummary& summary) {
     return true;
 }
 
-// A module is shown with the name of the module, not as "module".
+// A module is shown by its name, not as "module".
 bool summarize_module(PyObject* object, ObjectSummary& summary) {
     summary.name = module_of_globals(PyModule_GetDict(object));
     summary.module = summary.name;

@@ -22,13 +22,13 @@ struct ObjectSummary {
 
 [[nodiscard]] ObjectSummary summarize(PyObject* object);
 
-// True if the summary of an object of that kind depends on more than the object's type.
+// True if the summary of an object of kind `kind` depends on more than the object's type.
 [[nodiscard]] bool differs_per_object(model::NodeKind kind) noexcept;
 
-// Summarises a function or frame with the code `code`. `module` may be "".
+// Summarizes a function or frame with the code `code`. `module` may be "".
 [[nodiscard]] ObjectSummary summarize_code_of(PyCodeObject* code, std::string module);
 
-// Returns "module.QualName" of a type, without looking up attributes through its metaclass.
+// Returns the "module.QualName" of a type, without looking up attributes through its metaclass.
 [[nodiscard]] std::string type_name(PyTypeObject* type);
 
 }  // namespace cyclewatch::capture

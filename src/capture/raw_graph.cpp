@@ -14,9 +14,9 @@
 namespace cyclewatch::capture {
 namespace {
 
-// Collects the positions of visited objects. Most references between unreachable objects lead to
-// the object that was allocated next. Most other references lead to one class outside the set.
-// Neither requires a lookup.
+// Collects the positions of visited objects. Most references lead either to the next object in the
+// list, or to the same object outside the list (usually a class) as the last reference that led
+// outside. Neither kind of reference requires a lookup.
 class EdgeCollector {
   public:
     EdgeCollector(std::span<PyObject* const> objects,
@@ -92,8 +92,8 @@ constexpr std::size_t kMaxNameLength = 4096;
 
 }  // namespace
 
-// Functions are identified by their code, and classes by their name, because a class may be created
-// repeatedly.
+// Functions are identified by their code, and classes by their name, because the same definition
+// may be executed repeatedly.
 std::uint32_t kind_of(PyObject* object) {
     const std::uint32_t type = hash_of(Py_TYPE(object));
     if (PyFunction_Check(object)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The references between unreachable objects, as positions, without labels. Fast enough for
-// millions of objects. The objects of the reference graph are selected from this graph.
+// The unlabelled references between unreachable objects. Each object is represented by its position
+// in the list of objects. Building this graph is fast enough for millions of objects. The objects
+// of the reference graph are selected from this graph.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never.
 #pragma once
@@ -32,7 +33,7 @@ struct Adjacency {
 [[nodiscard]] Adjacency make_raw_graph(std::span<PyObject* const> objects,
                                        const collector::PointerIndex& index);
 
-// A hash of the object's type. For a function, it includes the code, and for a class, the name.
+// A hash of the object's type; for a function, also of its code; for a class, also of its name.
 // Only comparable within one process.
 [[nodiscard]] std::uint32_t kind_of(PyObject* object);
 

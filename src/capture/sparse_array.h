@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sparse array, in which zero elements need no memory if their neighbours are also zero. Plain
-// data; at() may throw std::bad_alloc.
+// A sparse array: memory is allocated only for the pages whose elements are accessed with at().
+// at() may throw std::bad_alloc.
 #pragma once
 
 #include <array>

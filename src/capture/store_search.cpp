@@ -30,8 +30,8 @@ ValueOrigin origin_of_value(PyCodeObject* code,
     return is_parameter || value.name != nullptr ? ValueOrigin::taken : ValueOrigin::unknown;
 }
 
-// Finds the first call of `helper`. If `argument` is set, only calls with it as the first argument
-// count.
+// Finds the first call to `helper`. If `argument` is not null, ignores calls whose first argument
+// is not the variable `argument`.
 struct HelperCall {
     PyObject* helper;
     PyObject* argument;
@@ -63,11 +63,11 @@ struct StoreSearch::Visit {
     StoreSearch& search;
     PyCodeObject* code;
     int depth;
-    // This cannot throw, because no site has a path (a std::string) yet.
+    // call() cannot throw, because no site has a path (a std::string) yet.
     static int call(const cyclewatch_store* store, void* arg) noexcept {
         auto& visit = *static_cast<Visit*>(arg);
-        // A computed name may be any name, so the store counts only if the value may be an instance
-        // of the target class.
+        // A store with a computed name may set any attribute, so it counts only if the value may be
+        // an instance of the target class.
         const bool is_other = store->kind == CYCLEWATCH_STORE_COMPUTED &&
                               store->value.is_call != 0 &&
                               !equals_ascii(store->value.name, "getattr") &&
@@ -109,7 +109,7 @@ void StoreSearch::search(PyCodeObject* code, int depth) {
 
 void StoreSearch::add(PyCodeObject* code, int depth, const cyclewatch_store& store) {
     // A nested function accesses the method's `self` through a free variable. The first parameter
-    // of the nested function is not that object, but may be an instance of a class defined in the
+    // of the nested function is a different object, possibly an instance of a class defined in the
     // method.
     if (depth > 0 && store.variable == 0 && code->co_argcount > 0) {
         return;

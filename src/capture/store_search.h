@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches the bytecode of functions for the stores to one attribute.
+// Searches the bytecode of functions for instructions that store one attribute.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. Creates no
 // Python objects. May throw std::bad_alloc.
@@ -19,12 +19,12 @@ namespace cyclewatch::capture {
 // The line that stores an attribute, and the origin of the value.
 struct StoreSite {
     std::string path;        // "" if unknown
-    std::string base;        // the base class of the holder whose method stores it; "" if none
+    std::string base;        // the holder's base class that contains the store; "" if none
     std::uint32_t line = 0;  // 0 if unknown
     model::ColumnRange columns;
     model::ValueOrigin value = model::ValueOrigin::unknown;
-    bool by_holder = false;              // a method of the holder stores it on its own object
-    bool is_generated = false;           // by generated code; `path` and `line`: the class
+    bool by_holder = false;              // a method of the holder's class stores it on `self`
+    bool is_generated = false;           // in generated code; `path` and `line` locate the class
     bool holder_made_by_target = false;  // methods of the target's class create the holder
 
     [[nodiscard]] bool is_known() const noexcept {
@@ -32,7 +32,7 @@ struct StoreSite {
     }
 };
 
-// The first of several stores, and whether the stores have different lines.
+// The first of several stores, and whether the stores are on different lines.
 struct FirstStore {
     StoreSite site;
     bool is_ambiguous = false;  // another store is on a different line
@@ -41,7 +41,7 @@ struct FirstStore {
     void add(const StoreSite& store, bool ambiguous = false);
 };
 
-// The stores of one kind to one attribute in a function and its nested functions.
+// Finds the stores of one kind to one attribute, in a function and its nested functions.
 class StoreSearch {
   public:
     // `target` is the class of the attribute's value.
@@ -66,12 +66,13 @@ class StoreSearch {
     PyObject* self_;
 };
 
-// Stores in functions that do not belong to the holder's class. If there are several lines, the
-// line is unknown, and the value counts as passed in (ValueOrigin::taken).
+// Finds the stores to an attribute in functions outside the holder's class. If the stores are on
+// several lines, the line of the result is unknown, and the value counts as passed in
+// (ValueOrigin::taken).
 class ForeignStores {
   public:
-    // If `on_variables` is true, includes only stores on plain variables, not
-    // `module.__class__.forward = ...`.
+    // If `on_variables` is true, considers only attributes of plain variables, so that a store such
+    // as `module.__class__.forward = ...` is ignored.
     ForeignStores(std::string_view name,
                   PyTypeObject* target,
                   bool on_variables = false,
@@ -80,10 +81,11 @@ class ForeignStores {
 
     void search(PyCodeObject* code, bool is_method);
     void search_methods(PyTypeObject* type);
-    // Searches the methods of `type`, the holder's class, for calls of helpers, which are functions
-    // or static methods. A helper either stores the attribute on its first argument, to which the
-    // method passes `self`, or reads `f_locals`. A helper that reads `f_locals` counts only if the
-    // method has a parameter with the name of the attribute. The site is the call of the helper.
+    // Searches the methods of `type`, the holder's class, for calls to helpers. A helper is a
+    // function or static method that either stores the attribute on its first parameter, to which
+    // the method passes `self`, or reads `f_locals`. A helper that reads `f_locals` counts only if
+    // the method has a parameter with the name of the attribute. The resulting site is the call to
+    // the helper.
     void search_helpers(PyTypeObject* type);
     [[nodiscard]] StoreSite result() const;
 

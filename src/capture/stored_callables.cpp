@@ -14,13 +14,12 @@ PyCodeObject* code_of(PyObject* function) noexcept {
     return reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
 }
 
-// Finds the calls to `partial` with one function as the argument.
+// Finds the calls to `partial` that may have received a given function.
 class PartialCalls {
   public:
     explicit PartialCalls(PyObject* function) : function_(code_of(function)) {}
 
-    // `code` is the code of a function or method in the module of the function that the partial
-    // calls.
+    // `code` belongs to a function or method of the module that defines the given function.
     void search(PyCodeObject* code) {
         const bool defines = code != function_ && contains_code(code, function_);
         search(code, defines, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The location of callables stored in objects (functools.partial, wrappers).
+// Finds the source locations of callables stored in objects (functools.partial, wrappers).
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. Creates no
 // Python objects. May throw std::bad_alloc.
@@ -12,13 +12,12 @@
 
 namespace cyclewatch::capture {
 
-// Returns the Python function that a function, bound method or partial ultimately calls, borrowed;
-// null if there is none.
+// Returns a borrowed reference to the Python function that a function, bound method or partial
+// ultimately calls; null if there is none.
 [[nodiscard]] PyObject* underlying_function(PyObject* callable) noexcept;
 
-// Returns a namespace, borrowed. For a callable, this is the globals of its function; for any other
-// object, the namespace of the module that defines its class. Returns null if the namespace is
-// unknown.
+// For a callable, returns the globals of its underlying function; for any other object, the
+// namespace of the module that defines its class. Borrowed; null if unknown.
 [[nodiscard]] PyObject* globals_of(PyObject* object);
 
 struct CallableSite {
@@ -27,9 +26,9 @@ struct CallableSite {
     bool is_creation = false;  // false: the line is the definition of the function
 };
 
-// Returns the line that creates the partial. Searches the module of the called function for a
-// single call to `partial` that has the name of the called function as an argument, or that is in
-// the function that defines the called function. Otherwise returns the line of the function's
+// Returns the line that creates the partial. Searches the module of the called function for calls
+// to `partial` that pass this function by name, and then for calls in functions that enclose its
+// definition. If neither search finds exactly one line, returns the line of the called function's
 // definition.
 [[nodiscard]] CallableSite site_of_partial(PyObject* partial);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 constexpr std::size_t kHoldersTried = 64;  // per owner, nearest first
-constexpr int kRounds = 4;                 // the distance up to which a colour includes neighbours
+constexpr int kRounds = 4;                 // the distance up to which a color includes neighbours
 
 std::uint32_t mix(std::uint32_t value) {
     value ^= value >> 16;
@@ -22,8 +22,8 @@ std::uint32_t mix(std::uint32_t value) {
     return value ^ (value >> 16);
 }
 
-// The colours of objects. A colour is a hash of an object and its neighbourhood (colour refinement,
-// like analysis/canonical_order.h). Colours are computed on demand and cached.
+// The colors of objects. A color is a hash of an object and its neighbourhood (color refinement, as
+// in analysis/canonical_order.h). Colors are computed on demand and cached.
 class Colors {
   public:
     Colors(const ClusterGraph& cluster, const KindHash& kind_of)
@@ -36,7 +36,7 @@ class Colors {
 
     std::uint32_t of(std::uint32_t node) { return color(node, kRounds); }
 
-    // Stable sort by colour.
+    // Stable sort by color.
     void sort(std::vector<std::uint32_t>& nodes) {
         std::vector<std::pair<std::uint32_t, std::uint32_t>> colored;
         if (nodes.size() > 1) {
@@ -58,7 +58,7 @@ class Colors {
         if (round == 0) {
             return known_[0].at(node) = kind_of_(node);
         }
-        // The colours are added, because a sum does not depend on the order of the references.
+        // The colors are added, because a sum does not depend on the order of the references.
         std::uint32_t sum = mix(color(node, round - 1));
         for (const std::uint32_t target : cluster_.graph.of(node)) {
             if (cluster_.inside[target]) {
@@ -78,7 +78,7 @@ class Colors {
     std::vector<SparseArray> known_;  // per round and object; 0: unknown
 };
 
-// Selects the objects to keep. Searches visit objects by distance. Ties are broken by colour, never
+// Selects the objects to keep. Searches visit objects by distance. Ties are broken by color, never
 // by position.
 class SubgraphSelection {
   public:
@@ -92,7 +92,7 @@ class SubgraphSelection {
           visits_left_(2 * static_cast<std::uint64_t>(std::ranges::count(inside_, true))) {}
 
     // Finds the nearest holder of `owner` that is on a cycle. Keeps the shortest cycle through this
-    // holder, and the path from it to `owner`. The limit of visits does not apply to the first
+    // holder, and the path from the holder to `owner`. The visit limit does not apply to the first
     // owner.
     void add_cycle_of(std::uint32_t owner) {
         std::vector<Step> steps{{owner, kNone}};
@@ -162,7 +162,7 @@ class SubgraphSelection {
         }
     }
 
-    // Adds a step for each holder of the object of step `next`, up to kHoldersTried steps in total.
+    // Adds a step for each holder of the object in step `next`, up to kHoldersTried steps in total.
     void add_holders(std::vector<Step>& steps, std::size_t next) {
         std::vector<std::uint32_t> holders;
         std::ranges::copy_if(reverse_.of(steps[next].node),
@@ -176,7 +176,8 @@ class SubgraphSelection {
         }
     }
 
-    // Breadth-first search from `start` until a reference leads back to `start`.
+    // Keeps a shortest cycle through `start`, found by a breadth-first search. Returns false if
+    // there is no such cycle.
     bool keep_shortest_cycle(std::uint32_t start) {
         place_.at(start) = 1;
         std::vector<std::uint32_t> nearest{start};
@@ -202,8 +203,8 @@ class SubgraphSelection {
         return found;
     }
 
-    // True if a reference of `node` leads back to `start`. Otherwise adds the objects that are
-    // reached for the first time to `farther`, and stores their `place`.
+    // Returns true if `node` refers to `start`. Otherwise adds the newly reached targets of `node`
+    // to `farther`, and records `place` for each of these targets.
     bool reach_from(std::uint32_t node,
                     std::uint32_t start,
                     std::uint32_t place,

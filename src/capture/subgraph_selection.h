@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects which objects of a cluster the reference graph will contain, if the cluster is too large:
-// complete cycles near its owners, and then the objects nearest to the owners.
+// If a cluster is too large, selects the objects of the cluster that the reference graph will
+// contain: first complete cycles near the owners, then the objects nearest to the owners.
 //
 // Objects are identified by their positions, as in raw_graph.h. Does not use Python.
 #pragma once
@@ -21,13 +21,13 @@ struct ClusterGraph {
     const std::vector<bool>& inside;  // per object of the graph
 };
 
-// A hash of the kind of an object, which is the same on every run.
+// A hash of the kind of an object. The hash is the same on every run.
 using KindHash = std::function<std::uint32_t(std::uint32_t node)>;
 
-// Returns the positions of the selected objects, ascending. The result exceeds `limit` only to
-// complete a cycle. `owners` may contain owners outside the cluster. The choice between objects at
-// the same distance depends on their kinds and neighbours, not on their positions. Visits each
-// reference of the cluster about twice, or more often if many objects have the same distance. In
+// Returns the positions of the selected objects in ascending order. The result exceeds `limit` only
+// to complete a cycle. `owners` may contain owners outside the cluster. The choice between objects
+// at the same distance depends on their kinds and neighbours, not on their positions. Visits each
+// reference of the cluster about twice, or more often if many objects are at the same distance. In
 // the worst case, allocates about 5 bytes per object, plus 4 bytes for each object that is compared
 // by kind.
 [[nodiscard]] std::vector<std::uint32_t> select_subgraph(const ClusterGraph& cluster,

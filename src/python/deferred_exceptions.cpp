@@ -16,7 +16,7 @@ namespace {
 // destructors.
 PyObject* deferred = nullptr;
 
-// A pending call, which runs on the main thread, between two bytecodes.
+// Runs as a pending call, on the main thread between two bytecode instructions.
 int raise_now(void* /*unused*/) {
     const StateLock lock;
     const OwnedRef exception = steal(std::exchange(deferred, nullptr));

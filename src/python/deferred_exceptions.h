@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defers KeyboardInterrupt, SystemExit and other exceptions that do not derive from Exception, if a
-// user's function raises them inside a collection. Inside a collection, CPython would drop these
-// exceptions ("Exception ignored in ..."). They are therefore raised again after the collection, on
-// the main thread, by one pending call.
+// Defers exceptions that do not derive from Exception, such as KeyboardInterrupt and SystemExit,
+// when a user's function raises them inside a collection. CPython would drop them there ("Exception
+// ignored in ..."). They are therefore raised again after the collection, on the main thread, by a
+// pending call.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
@@ -10,8 +10,8 @@
 namespace cyclewatch::python {
 
 // Clears the pending exception, saves it for raise_deferred() and returns true. Returns false and
-// leaves the exception pending if it derives from Exception, or if this is not the main thread:
-// pending calls run only on the main thread. The caller then passes the exception to
+// leaves the exception pending if it derives from Exception, or if the current thread is not the
+// main thread: pending calls run only on the main thread. The caller then passes the exception to
 // sys.unraisablehook or clears it.
 //
 // At most one exception is saved at a time; until it has been raised, later exceptions are dropped.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handles daemon threads that wait for the GIL in our frames during interpreter finalization. Up to
-// 3.13, CPython unwinds such threads with pthread_exit(). The C++ runtime then calls
-// std::terminate() if the unwinding reaches a noexcept function or a catch (...). From 3.14 on,
-// CPython blocks such threads forever. cyclewatch blocks them forever on every version.
+// Handles daemon threads that wait for the GIL inside cyclewatch's C++ code during interpreter
+// finalization. Up to 3.13, CPython unwinds such threads with pthread_exit(). The C++ runtime then
+// calls std::terminate() if the unwinding reaches a noexcept function or a catch (...). From 3.14
+// on, CPython blocks such threads forever. cyclewatch blocks them forever on every version.
 #pragma once
 
 #include <cxxabi.h>
@@ -15,8 +15,8 @@
 namespace cyclewatch::python {
 
 // Returns the result of `call`, which may release and reacquire the GIL. Blocks forever if the
-// interpreter is finalized during the call. `call` must not own a Python reference, which would be
-// released without the GIL.
+// interpreter is finalized during the call. `call` must not own a Python reference, because the
+// reference would be released without the GIL.
 template <typename Call>
 decltype(auto) sleep_if_unwound(Call&& call) {
     try {
@@ -29,8 +29,8 @@ decltype(auto) sleep_if_unwound(Call&& call) {
     }
 }
 
-// Like sleep_if_unwound(), for a `call` that runs Python code, during which other threads may enter
-// this module.
+// Like sleep_if_unwound(), but for a `call` that runs Python code: other threads may enter this
+// module during the call.
 template <typename Call>
 decltype(auto) let_others_run(Call&& call) {
     const StateRelease release;

@@ -22,7 +22,7 @@ class ErrorStash {
             PyErr_Restore(type_, value_, traceback_);
         }
     }
-    // Discards the saved exception. A pending exception is then not replaced at scope end.
+    // Discards the saved exception, so that any exception pending at scope end remains pending.
     void drop() noexcept {
         Py_CLEAR(type_);
         Py_CLEAR(value_);

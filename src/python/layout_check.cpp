@@ -142,8 +142,8 @@ class Samples {
             static_cast<void>(names_.release());
             return;
         }
-        // The class is leaked deliberately, because it is part of a reference cycle, which the
-        // program's next collection would count.
+        // The class is leaked deliberately, because it is part of a reference cycle that the
+        // program's next collection would otherwise count.
         static_cast<void>(borrow(PyDict_GetItemString(names_.get(), "Sample")).release());
         PyDict_Clear(names_.get());
         PyErr_Clear();
@@ -230,7 +230,7 @@ int note_store(const cyclewatch_store* store, void* arg) {
     return 0;
 }
 
-// co_names lists names in order of use, so the index of `empty` is 0 and that of `kept` is 1.
+// co_names lists names in order of use, so `empty` has index 0 and `kept` has index 1.
 bool instructions_work(const Samples& samples) {
     PyObject* const keep = samples.get("keep");
     if (!PyFunction_Check(keep)) {
@@ -265,7 +265,7 @@ std::string version_text() {
     return std::string(Py_GetVersion(), std::string_view(Py_GetVersion()).find(' '));
 }
 
-// On another minor version, not even the sample objects may be read.
+// If this module was built for another minor version, even reading the sample objects is unsafe.
 bool same_minor_version() {
 #if CYCLEWATCH_LAYOUTS_KNOWN
     return (Py_Version >> 16) == CYCLEWATCH_BUILT_FOR_MINOR;
@@ -279,7 +279,7 @@ LayoutCheck run_checks() {
     if (!same_minor_version()) {
         check.unreliable = kAllLayouts;
         check.reason = "cyclewatch does not know the object layouts of CPython " + version_text() +
-                       ": findings do not name attributes, frames and generators.";
+                       ": findings do not name attributes, frames or generators.";
         return check;
     }
     const Samples samples;
@@ -291,7 +291,7 @@ LayoutCheck run_checks() {
     }
     if (!check.ok()) {
         check.reason = "CPython " + version_text() + " has unexpected layouts for " + check.reason +
-                       ": findings do not name their references.";
+                       ": findings do not name references that depend on these layouts.";
     }
     return check;
 }
@@ -300,8 +300,9 @@ LayoutCheck run_checks() {
 
 const LayoutCheck& check_layouts() {
     // Guarded by the GIL. The checks run Python code, so another thread may call this function in
-    // the meantime. With a static initializer, both threads would then deadlock, because the other
-    // thread would wait for the initializer, and this thread for the GIL. The first result is kept.
+    // the meantime. With a static initializer, the two threads would deadlock: the other thread
+    // would hold the GIL and wait for the initializer, and this thread would wait for the GIL. Only
+    // the first result is kept.
     static LayoutCheck check;
     static bool done = false;
     if (!done) {

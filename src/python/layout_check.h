@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verifies with sample objects that the interpreter's object layouts are those for which this
+// Uses sample objects to verify that the interpreter's object layouts match those for which this
 // module was compiled. Layouts that fail the check are disabled (compat/object_layout.h). Findings
 // then lack the names of the references that are read through these layouts; everything else still
 // works.
@@ -16,8 +16,8 @@ struct LayoutCheck {
     [[nodiscard]] bool ok() const noexcept { return unreliable == 0; }
 };
 
-// A Python error is pending, such as KeyboardInterrupt from a signal handler, MemoryError or
-// RecursionError.
+// Thrown if a Python error, such as KeyboardInterrupt from a signal handler, MemoryError or
+// RecursionError, interrupts the check. The error remains set.
 struct Interrupted {};
 
 // Runs once per process, in less than a millisecond; later calls return the first result.

@@ -38,12 +38,12 @@ class OwnedRef {
     PyObject* object_ = nullptr;
 };
 
-// Takes ownership of a new reference; may be null.
+// Takes ownership of a new reference. `object` may be null.
 inline OwnedRef steal(PyObject* object) noexcept {
     return OwnedRef(object);
 }
 
-// Creates a strong reference from a borrowed one; may be null.
+// Creates a strong reference from a borrowed one. `object` may be null.
 inline OwnedRef borrow(PyObject* object) noexcept {
     Py_XINCREF(object);
     return steal(object);

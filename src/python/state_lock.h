@@ -2,12 +2,12 @@
 // The lock that protects this module's state on free-threaded builds. On other builds, the GIL
 // protects the state, and everything here is a no-op.
 //
-// Every entry point from Python acquires the lock (StateLock). It is released wherever the GIL
-// would be released (StateRelease). On these builds, "REQUIRES: GIL held" in a contract therefore
-// means "REQUIRES: state lock held"; the guarantees are the same.
+// Every entry point from Python acquires the lock (StateLock). The lock is released wherever a
+// build with a GIL would release the GIL (StateRelease). On free-threaded builds, "REQUIRES: GIL
+// held" in a contract therefore means "REQUIRES: state lock held"; the guarantees are the same.
 //
-// A thread is detached from the interpreter while it waits for the lock, and attaches before it
-// acquires the lock. The lock therefore cannot deadlock with a stop-the-world pause.
+// A thread is detached from the interpreter while it waits for the lock, and attaches again before
+// it acquires the lock. The lock therefore cannot deadlock with a stop-the-world pause.
 #pragma once
 
 #include "compat/features.h"
@@ -35,11 +35,11 @@ class StateLock {
     static void release() noexcept;
 };
 
-// Releases the lock, if held, for a thread that will never run again.
+// Releases the lock, if this thread holds it. The calling thread must never run again.
 void abandon_state() noexcept;
 
-// Releases the lock for a scope, regardless of how often this thread acquired it. No-op if it is
-// not held.
+// Releases the lock for a scope, regardless of how often this thread acquired it. No-op if this
+// thread does not hold the lock.
 // REQUIRES: attached to the interpreter when the scope begins and when it ends.
 class StateRelease {
   public:

@@ -37,8 +37,8 @@ class CallbackFor {
 };
 
 // Runs `work` while no other thread runs Python or changes an object. Propagates its exceptions.
-// REQUIRES: GIL held. `work` must not run Python code, wait for a thread that may, or call this
-// function.
+// REQUIRES: GIL held. `work` must not run Python code, wait for a thread that may run Python code,
+// or call this function.
 template <typename Work>
 void with_world_stopped(Work&& work) {
     if constexpr (!CYCLEWATCH_HAS_NO_GIL) {

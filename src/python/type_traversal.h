@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Visits the references that objects of a type own, like tp_traverse, with two differences. Plain
-// instances and some builtin types are visited without calling tp_traverse, which is faster.
-// References that the reference counts do not include are omitted (cyclewatch_counted_traverse()).
+// Like tp_traverse, visits the references that objects of a type own, but with two differences.
+// Plain instances and some builtin types are visited without calling tp_traverse, which is faster.
+// References that are not included in reference counts are omitted (cyclewatch_counted_traverse()).
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never. ALLOCATES: no.
 #pragma once
@@ -55,14 +55,13 @@ class TypeTraversal {
         }
     }
 
-    // True if visit_directly() omits the reference of each instance to its type.
+    // True if visit_directly() omits each instance's reference to its type.
     [[nodiscard]] bool is_plain() const noexcept {
         return shape_ == Shape::values || shape_ == Shape::slots;
     }
 
-    // Like visit(), but does not call a function of the type, and omits the reference of a plain
-    // instance to its type. Returns false, and visits nothing, if traverse() must be called
-    // instead.
+    // Like visit(), but calls no function of the type, and omits a plain instance's reference to
+    // its type. Returns false, and visits nothing, if traverse() must be called instead.
     template <typename Each>
     [[gnu::always_inline]] bool visit_directly(PyObject* object, Each&& each) const {
         switch (shape_) {
@@ -128,7 +127,7 @@ class TypeTraversal {
         other,  // only tp_traverse knows
     };
 
-    // Stores the layout of plain instances.
+    // For a type with plain instances, also stores their layout in layout_.
     Shape shape_of(PyTypeObject* type) noexcept {
         if (traverse_ == nullptr || !may_have_gc_header_) {
             return Shape::none;
@@ -252,9 +251,9 @@ class TypeTraversal {
     bool has_gc_header_ = false;
 };
 
-// Caches the TypeTraversal of each type, because consecutive objects have few different types. Two
-// types may have the same hash, so the previous content of an entry moves to the neighbouring entry
-// when a new type is stored. Valid as long as no type is freed.
+// Caches the TypeTraversals of recently used types, because consecutive objects tend to have the
+// same few types. Two types may have the same hash, so when a new type is stored in an entry, the
+// previous content of the entry moves to the neighbouring entry. Valid as long as no type is freed.
 class TypeTraversals {
   public:
     const TypeTraversal& of(PyTypeObject* type) noexcept {

@@ -73,7 +73,7 @@ const device::LibraryReference* HeapGraph::library_reference(std::uint32_t holde
 
 namespace {
 
-// Adds the immortal objects that it visits and that the collector does not track.
+// Adds each visited object that is immortal and not tracked by the collector.
 struct ImmortalObjects {
     collector::TrackedObjects& objects;
     std::unordered_set<PyObject*> found{};
@@ -137,9 +137,9 @@ Py_ssize_t field_with(PyObject* holder, const PyObject* target) noexcept {
     return found;
 }
 
-// Finds the objects without a GC header whose struct has a field that refers to a target. Instances
-// of the is_value() types have no such fields, but a word in them could equal the address of a
-// target by coincidence.
+// Finds objects that have no GC header but have a C field that refers to one of the targets.
+// Ignores instances of the is_value() types: they have no such fields, but one of their words could
+// equal the address of a target by chance.
 struct HeapGraph::UntrackedHolders {
     const std::unordered_set<PyObject*> targets;
     std::vector<std::pair<PyObject*, PyObject*>> found{};
@@ -199,7 +199,7 @@ void HeapGraph::add_untracked_holders(std::span<PyObject* const> targets) {
     untracked_ = std::move(holders.found);
 }
 
-// After this call, first_[node] is the end of the range of holders of `node`.
+// After this call, first_[node] is the end of the range in holders_ that belongs to `node`.
 void HeapGraph::count_references() {
     first_.assign(size() + 1, 0);
     for (holder_ = 0; holder_ < size(); ++holder_) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The references between all tracked objects, indexed by their target.
+// The references between all tracked objects, indexed by target.
 //
 // REQUIRES (everything here): GIL held, the other threads stopped. RUNS PYTHON: never. Creates no
 // Python objects. Results are valid until Python code runs.
@@ -33,11 +33,11 @@ class HeapGraph {
 
     // `objects`: all tracked objects, including frozen ones. The list must outlive the graph, which
     // may add objects to it. `target`: included even if the collector does not track it; may be
-    // null. `ignored`: an object whose references are left out; may be null. `untracked`: targets
-    // whose untracked holders are included if a field of the holder refers to the target. An
-    // example is a NumPy array that refers to its `base`. `library`: additional references, which
-    // only the owner's library can list (library_references.h). Throws std::bad_alloc if out of
-    // memory.
+    // null. `ignored`: an object whose references are omitted; may be null. `untracked`: objects
+    // whose untracked holders are included if they refer to the object through a C field. Such a
+    // holder is, for example, a NumPy array that refers to its `base`. `library`: additional
+    // references, which only the owner's library can list (library_references.h). Throws
+    // std::bad_alloc if out of memory.
     HeapGraph(collector::TrackedObjects& objects,
               PyObject* target,
               PyObject* ignored,
@@ -50,19 +50,20 @@ class HeapGraph {
     [[nodiscard]] PyObject* object(std::uint32_t node) const noexcept {
         return objects_.objects()[node];
     }
-    // kAbsent if the object is not part of the graph, because it is not tracked or the running
-    // collection is about to free it.
+    // The node of `object`; kAbsent if the graph does not contain the object. An object can be
+    // missing because it is untracked or because the running collection is about to free it.
     [[nodiscard]] std::uint32_t node_of(PyObject* object) const noexcept;
-    // Frees 8 to 16 bytes per object. Afterwards, node_of() can only find `objects`.
+    // Frees 8 to 16 bytes per object. Afterwards, node_of() finds only `objects`.
     void drop_index(std::span<PyObject* const> objects);
-    // The objects that refer to `node`, once for each reference.
+    // The nodes that refer to `node`. A node with several references to `node` occurs several
+    // times.
     [[nodiscard]] std::span<const std::uint32_t> holders(std::uint32_t node) const noexcept {
         return std::span(holders_).subspan(first_[node], first_[node + 1] - first_[node]);
     }
-    // The reference count of the object minus the references to it from objects of the graph; zero
-    // or negative if the graph explains all references. A library reference is not subtracted,
-    // because it owns the C++ object instead of the Python object. If all library references to an
-    // object are known, one reference is subtracted for all of them.
+    // The reference count of the object minus the references to it from objects in the graph; zero
+    // or negative if the graph accounts for all references. Library references are not subtracted,
+    // because they own the C++ object instead of the Python object. However, if all library
+    // references to an object are known, one reference is subtracted for all of them together.
     [[nodiscard]] Py_ssize_t unexplained(std::uint32_t node) const noexcept {
         const auto found = library_counts_.find(node);
         const Py_ssize_t library = found == library_counts_.end() ? 0 : found->second;
@@ -94,7 +95,7 @@ class HeapGraph {
     static int store(PyObject* target, void* context) noexcept;
 
     collector::TrackedObjects& objects_;
-    // Constructed once all objects have been added.
+    // Constructed after all objects have been added.
     std::optional<collector::ReferenceWalk> walk_;             // until drop_index()
     std::unordered_map<PyObject*, std::uint32_t> kept_nodes_;  // afterwards
     std::uint32_t ignored_ = kAbsent;
@@ -112,7 +113,7 @@ void add_untracked_immortals(collector::TrackedObjects& objects);
 // free-threaded builds, stops the other threads, and calls `work` again if they created objects
 // before they stopped. Only the result of the last call is valid. Propagates exceptions of `work`.
 // Throws std::bad_alloc if the objects cannot be listed, and std::runtime_error if other threads
-// created objects in every attempt. REQUIRES: GIL held. `work` must not run Python code.
+// created objects during every attempt. REQUIRES: GIL held. `work` must not run Python code.
 template <typename Work>
 void with_heap(Work&& work) {
     constexpr int kAttempts = CYCLEWATCH_HAS_NO_GIL ? 20 : 1;
@@ -129,7 +130,8 @@ void with_heap(Work&& work) {
     if (!CYCLEWATCH_HAS_NO_GIL) {
         throw std::bad_alloc();
     }
-    throw std::runtime_error("other threads created objects in every attempt to list all objects");
+    throw std::runtime_error(
+        "other threads created objects during every attempt to list all objects");
 }
 
 // The offset of the field of `holder` that refers to `target`; 0 if there is none.

@@ -24,14 +24,14 @@ struct MemoryRange {
     }
 };
 
-// A class defined in Python may override the functions of its base class, so its instances could
-// run user code.
+// A class defined in Python may override the functions of its base class, so calls on its instances
+// could run user code.
 bool is_c_type(PyTypeObject* type) noexcept {
     return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0;
 }
 
-// The memory that the object exports. Empty if it exports none, or if acquiring the buffer could
-// run user code.
+// The memory that the object exports through the buffer protocol. Empty if the object exports no
+// memory, or if acquiring the buffer could run user code.
 MemoryRange memory_of(PyObject* exporter) {
     MemoryRange range;
     Py_buffer buffer;
@@ -60,7 +60,7 @@ bool belongs_to_owner(device::OwnerRegistry& registry, PyObject* array) {
     return false;
 }
 
-// Empty on free-threaded builds, where other threads may free the objects.
+// Returns no objects on free-threaded builds, because other threads could free them.
 std::vector<PyObject*> tracked_objects() {
     collector::TrackedObjects tracked;
     if constexpr (CYCLEWATCH_HAS_NO_GIL) {

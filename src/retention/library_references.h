@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// References between tensor owners that the collector cannot see and only the library of the owners
-// can list, such as the reference from a tensor to its gradient.
+// Library references are references between tensor owners that are invisible to the collector, such
+// as the reference from a tensor to its gradient. Only the library that implements the owners can
+// list them.
 #pragma once
 
 #include <Python.h>
@@ -20,14 +21,14 @@ using device::OwnerReference;
 // REQUIRES: GIL held. RUNS PYTHON: no user code.
 [[nodiscard]] std::vector<OwnerReference> library_references(device::OwnerRegistry& registry);
 
-// The library references of `owners`, without those of their autograd graphs.
+// The library references of `owners`, excluding references from their autograd graphs.
 [[nodiscard]] std::vector<OwnerReference> library_references(device::OwnerRegistry& registry,
                                                              std::span<PyObject* const> owners);
 
 // The references to `target` from tracked owners that use its memory, such as a tensor from
 // torch.from_numpy(). None if `target` does not export memory, or if its memory belongs to an owner
-// (an array from Tensor.numpy()). Acquires and releases the buffer of `target`. The requirements
-// are those of library_references().
+// (an array from Tensor.numpy()). Acquires and releases the buffer of `target`. REQUIRES and RUNS
+// PYTHON: as for library_references().
 [[nodiscard]] std::vector<OwnerReference> memory_references(device::OwnerRegistry& registry,
                                                             PyObject* target);
 

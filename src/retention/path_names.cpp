@@ -23,7 +23,8 @@ using model::RootKind;
 
 constexpr std::string_view kArrow = " -> ";
 
-// Longer paths are shortened in the middle.
+// The number of steps that a long path shows at its beginning and its end. The steps in between are
+// omitted.
 constexpr std::size_t kFirstSteps = 20;
 constexpr std::size_t kLastSteps = 10;
 
@@ -69,7 +70,7 @@ bool is_number(std::string_view name) {
     return !name.empty() && std::ranges::all_of(name, [](char c) { return Py_ISDIGIT(c) != 0; });
 }
 
-// ".name", or the subscript that reads the attribute.
+// ".name" or, if `name` is not an identifier, a subscript.
 std::string attribute_text(std::string_view name) {
     if (is_identifier(name)) {
         return "." + std::string(name);
@@ -77,8 +78,8 @@ std::string attribute_text(std::string_view name) {
     return is_number(name) ? "[" + std::string(name) + "]" : "['" + std::string(name) + "']";
 }
 
-// The text to append to an expression for the holder in order to get the target; "" if no
-// expression does so.
+// The text that, appended to an expression for the holder, yields an expression for the target; ""
+// if there is no such text.
 std::string suffix_of(const Label& label) {
     switch (label.kind) {
         case EdgeKind::attribute:
@@ -138,8 +139,8 @@ std::string module_name(PyObject* globals) {
     return std::string(Utf8Text(capture::find_in_dict(globals, "__name__")).view());
 }
 
-// True if only the module's containers and callables refer to other objects. These containers and
-// callables are on the path themselves, so the module's C code is not the root.
+// True if the module's C code holds other objects only through containers and callables, such as
+// deque and partial. The containers and callables are on the path, so the C code is not the root.
 bool is_of_containers(std::string_view module) {
     constexpr std::array<std::string_view, 3> kModules{"collections", "functools", "itertools"};
     return std::ranges::find(kModules, module) != kModules.end();
@@ -203,7 +204,7 @@ bool PathText::is_step_in_root() const {
     return !root_->is_namespace || !first_variable().empty();
 }
 
-// The name of the first variable, with which the text of the path continues after the root.
+// The name of the first variable. The text of the path continues with this name after the root.
 std::string PathText::first_variable() const {
     const Label& label = steps_.front().label;
     switch (label.kind) {
@@ -255,9 +256,9 @@ std::string PathText::root_name() const {
     return {};
 }
 
-// Names the extension module of the first object, because the holder of the reference is unknown.
-// If that object is a container, names that of the next one. Later objects say nothing about the
-// holder.
+// The actual holder of the first reference is unknown, so this function names the extension module
+// that defines the type of the first object. If this object is a container, the module of the next
+// object is named instead. Later objects provide no information about the holder.
 std::string PathText::c_code() const {
     for (const std::uint32_t node : path_.nodes) {
         PyObject* const object = graph_.object(node);

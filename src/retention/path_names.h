@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The references of a path after folding (merging the parts of an object into it), and their texts.
-// REQUIRES: GIL held. RUNS PYTHON: never. May throw std::bad_alloc.
+// The references of a path after folding (merging the parts of an object into the object), and
+// their texts. REQUIRES: GIL held. RUNS PYTHON: never. May throw std::bad_alloc.
 #pragma once
 
 #include <Python.h>
@@ -32,7 +32,7 @@ struct Step {
     PyObject* to = nullptr;
     Label label;
     model::PartRole role = model::PartRole::none;  // of the raw holder
-    // The removable reference, as the position of its target in the raw path.
+    // Identifies the removable reference by the position of its target in the raw path.
     std::size_t cut_at = 0;
     bool in_tuple = false;  // the last raw holder is a tuple
 };

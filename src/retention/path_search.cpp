@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t kUnseen = std::numeric_limits<std::uint32_t>::max();
 
-// Whether the object at `node` is alive even if no other object refers to it.
+// The roots at which a path may begin: only roots with a name, or also anonymous roots.
 enum class Names : std::uint8_t { named, anonymous };
 
 // The objects, namespace entries and roots that earlier paths contain.
@@ -26,8 +26,7 @@ struct Used {
     std::unordered_set<std::uint32_t> roots;
 };
 
-// True if `holder` looks like the argument tuple or dict of the current call, which C code holds
-// during the call.
+// True if `holder` looks like the argument tuple or dict that C code holds during the current call.
 bool is_argument(PyObject* holder, PyObject* target) {
     constexpr Py_ssize_t kMaxArguments = 2;
     if (PyTuple_CheckExact(holder)) {
@@ -120,7 +119,8 @@ class PathFinder::Search {
         return std::nullopt;
     }
 
-    // Whether the last search found an object that refers to the target.
+    // True if the last search found an object that refers to the target and is not merely the
+    // container of the current call's arguments.
     [[nodiscard]] bool has_holder() const {
         return std::ranges::any_of(graph_.holders(target_), [this](std::uint32_t holder) {
             return next_[holder] != kUnseen &&
@@ -137,8 +137,8 @@ class PathFinder::Search {
         std::uint32_t node;
     };
 
-    // The best path of one length, which begins at a namespace in `level` or at a root that refers
-    // to an object in `nearer`.
+    // Returns the best path of the current length. Such a path begins at a namespace in `level` or
+    // at a root that refers to an object in `nearer`.
     std::optional<Choice> choose(const std::vector<std::uint32_t>& nearer,
                                  const std::vector<std::uint32_t>& level,
                                  const Used& used,
@@ -181,7 +181,8 @@ class PathFinder::Search {
         return std::ranges::any_of(roots_.of(node), &Root::is_namespace);
     }
 
-    // A part may be in the __dict__ of the object that it is part of.
+    // True if a path omits the reference. If `holder` is an object's __dict__, `node` may be a part
+    // of that object.
     [[nodiscard]] bool is_folded_reference(std::uint32_t holder, std::uint32_t node) const {
         PyObject* const part = graph_.object(node);
         if (is_folded(graph_.object(holder), part)) {
@@ -192,8 +193,8 @@ class PathFinder::Search {
                is_folded(graph_.object(owners.front()), part);
     }
 
-    // True if `holder` refers to the target as a key. The keys of a functools.lru_cache are the
-    // arguments of a function, so this function does not treat them as keys.
+    // True if `holder` refers to the target as a key. The keys of a functools.lru_cache contain
+    // call arguments and therefore do not count as keys here.
     [[nodiscard]] bool is_key_of(std::uint32_t holder) {
         if (!PyDict_Check(graph_.object(holder))) {
             return false;
@@ -203,8 +204,8 @@ class PathFinder::Search {
         return !is_cache && !values_.contains(graph_.object(holder), graph_.object(target_));
     }
 
-    // Users are rarely interested in a reference to a dict key, or from an autograd graph to a
-    // parameter. Such references are therefore used only if there is no other path.
+    // Users are rarely interested in references to dict keys, or in references from an autograd
+    // graph to a parameter. Such references are therefore used only if there is no other path.
     [[nodiscard]] bool is_late(std::uint32_t holder, std::uint32_t node) {
         return (node == target_ && is_key_of(holder)) ||
                graph_.library_reference(holder, node) != nullptr;
@@ -239,7 +240,7 @@ class PathFinder::Search {
         lengths_[node] = length;
     }
 
-    // Adds the holders of a node in `level` to `level` or to `farther`.
+    // Adds the holders of `node`, which is in `level`, to `level` or to `farther`.
     void expand(std::uint32_t node,
                 const Used& used,
                 std::vector<std::uint32_t>& level,
@@ -288,9 +289,9 @@ class PathFinder::Search {
 
 namespace {
 
-// Finds the references of a path that every path to the target contains. `inside_` is a growing set
-// of objects around the target. If all references to objects in the set come from the set itself,
-// except for one reference of the path, then every path contains that reference.
+// Finds the references that a path shares with all other paths to the target. `inside_` is a
+// growing set of objects around the target. If all references to objects in the set come from the
+// set itself, except for one reference on the path, then every path contains this reference.
 class SharedReferences {
   public:
     SharedReferences(const HeapGraph& graph,
@@ -326,7 +327,8 @@ class SharedReferences {
         return path_.root != kAnonymous && roots_.all()[path_.root].is_namespace;
     }
 
-    // Adds the nodes of the path from `position` up to the first one that is already in `inside_`.
+    // Adds the nodes of the path from `position` up to, but not including, the first one that is
+    // already in `inside_`.
     void enter_path(std::uint32_t position) {
         for (std::uint32_t at = position; at < first_; ++at) {
             enter(path_.nodes[at]);
@@ -340,8 +342,8 @@ class SharedReferences {
         }
     }
 
-    // Adds all holders of the nodes in `inside_`. Returns false if a root other than that of the
-    // path refers to one of the nodes, or if the limit is reached.
+    // Adds all holders of the nodes in `inside_`. Returns false if a root other than the path's own
+    // root refers to one of the nodes, or if the limit is reached.
     bool close() {
         while (!pending_.empty()) {
             const std::uint32_t node = pending_.back();
@@ -353,7 +355,7 @@ class SharedReferences {
             bool is_path = at == 0 || at == kUnseen;
             for (const std::uint32_t holder : graph_.holders(node)) {
                 if (!is_path && holder == path_.nodes[at - 1]) {
-                    is_path = true;  // one of several equal references is that of the path
+                    is_path = true;  // one of several equal references is on the path
                 } else if (const std::uint32_t entry = position_of(holder); entry < first_) {
                     enter_path(entry);
                 } else {
@@ -393,8 +395,8 @@ class SharedReferences {
     std::vector<std::uint32_t> pending_;
 };
 
-// Makes the next path begin with another entry of the namespace or, if the root is not a namespace,
-// with another root.
+// Marks the start of `path` as used, so that the next path has a different root or, if the root is
+// a namespace, begins with a different entry.
 void mark_beginning(const RawPath& path, const Roots& roots, Used& used) {
     if (path.root != kAnonymous && roots.all()[path.root].is_namespace) {
         used.entries.emplace(path.nodes[0], path.nodes[1]);  // paths to a namespace do not count
@@ -403,7 +405,8 @@ void mark_beginning(const RawPath& path, const Roots& roots, Used& used) {
     }
 }
 
-// Makes the next path share no object with this one, except for the namespace.
+// Marks the objects of `path` as used, so that the next path shares none of them except the
+// namespace.
 void mark_used(const RawPath& path, const Roots& roots, Used& used) {
     const bool is_namespace = path.root != kAnonymous && roots.all()[path.root].is_namespace;
     used.nodes.insert(path.nodes.begin() + (is_namespace ? 1 : 0), path.nodes.end() - 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches for shortest paths from roots to one object, and for the references that all paths
-// share. The search is breadth-first and goes backwards from the object. May throw std::bad_alloc.
+// Searches for the shortest paths from roots to one object, and for the references that all paths
+// share. The search is breadth-first and follows references backwards from the object. May throw
+// std::bad_alloc.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +20,8 @@ inline constexpr std::uint32_t kAnonymous = UINT32_MAX - 1;  // a root without a
 struct RawPath {
     std::uint32_t root = kAnonymous;   // index in Roots::all()
     std::vector<std::uint32_t> nodes;  // from the object that the root refers to, to the target
-    // For each node: true if removing the reference to it makes the target unreachable. The
-    // reference to the first node is the reference that the root holds.
+    // For each node: true if removing the reference to the node makes the target unreachable. The
+    // root holds the reference to the first node.
     std::vector<bool> frees;
 };
 
@@ -29,9 +30,8 @@ struct SearchResult {
     bool in_cycle = false;  // there is no path, but the target is part of a reference cycle
 };
 
-// Limits the total number of objects that the optional searches visit. The optional searches are
-// those for further paths and for the references that all paths share. The first 100 objects of
-// each search are not counted.
+// Limits the total number of objects that optional searches visit: searches for further paths and
+// for the references that all paths share. The first 100 objects of each search are not counted.
 class VisitLimit {
   public:
     explicit VisitLimit(std::size_t total) noexcept : left_(total) {}
@@ -81,9 +81,9 @@ class NodeSet {
 // depends only on the number of objects it visits.
 class PathFinder {
   public:
-    // The arguments must outlive this object. Paths through the nodes of `ignored` are not
-    // returned. A search that exceeds `limit` stops: it finds no further paths, or leaves `frees`
-    // false.
+    // The arguments must outlive this object. Paths through nodes in `ignored` are not returned. A
+    // search that exceeds `limit` stops: a search for further paths then returns no more paths, and
+    // a search for shared references leaves RawPath::frees false.
     PathFinder(const HeapGraph& graph,
                const Roots& roots,
                VisitLimit limit,
@@ -94,7 +94,7 @@ class PathFinder {
 
     // Returns at most `count` paths, the shortest first. Each further path shares no object with
     // earlier ones, if possible; otherwise, it has a different root. Paths from an anonymous root
-    // are found only if there are no others.
+    // are returned only if there are no other paths.
     [[nodiscard]] SearchResult find(std::uint32_t target, std::size_t count);
 
   private:

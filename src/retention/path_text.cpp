@@ -29,8 +29,8 @@ using model::EdgeKind;
 using model::PartRole;
 using model::RootKind;
 
-// Receives the labels of an object's references, and stores the label of one reference, or all
-// labels.
+// Receives the labels of an object's references. Stores all labels in `all` or, if `all` is null,
+// only the label of the reference to `target`.
 class LabelOf final : public capture::ReferenceSink {
   public:
     LabelOf(PyObject* target, Keys keys, ContainerLabels* all = nullptr)
@@ -66,7 +66,7 @@ Label label_of_field(PyObject* holder, PyObject* target) {
             static_cast<std::uint32_t>(offset)};
 }
 
-// If the dict also contains `value` under a name without a leading underscore, replaces `name` by
+// If the dict also contains `value` under a name without a leading underscore, replaces `name` with
 // that name.
 void prefer_public_name(PyObject* dict, PyObject* value, std::string& name) {
     Py_ssize_t position = 0;
@@ -81,8 +81,8 @@ void prefer_public_name(PyObject* dict, PyObject* value, std::string& name) {
     }
 }
 
-// The name of the context variable whose value is `value`. Contexts store variables in a tree,
-// whose nodes visit a value before its variable.
+// The name of the context variable whose value is `value`. Contexts store variables in a tree; the
+// tp_traverse of its nodes visits each value before the variable.
 Label context_variable(PyObject* node, PyObject* value) {
     Label label{EdgeKind::captured_key_value, "?", 0};
     bool is_next = false;
@@ -222,7 +222,7 @@ class Folding {
     std::vector<Step> steps_;
 };
 
-// How likely it is that the program forgot to remove the reference, in ascending order; `never` if
+// How likely it is that the program forgot to remove the reference, least likely first; `never` if
 // a program cannot remove the reference.
 enum class CutRank : std::uint8_t { never, part, attribute, variable, named_entry, entry };
 
@@ -259,8 +259,9 @@ bool is_user_code(const model::Reference& reference, bool is_user_root) {
     return base::origin_of_path(base::path_of_location(text)) == base::Origin::user;
 }
 
-// The step to cut. Steps that free the object are preferred. Among these, the last container entry
-// is chosen, because a program more often forgets to remove an entry than to delete a variable.
+// The step to cut. Steps whose removal frees the object are preferred. Among these, the last
+// container entry is chosen, because a program more often forgets to remove an entry than to delete
+// a variable.
 struct CutChoice {
     std::size_t step = 0;
     bool frees = false;

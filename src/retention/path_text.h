@@ -23,7 +23,7 @@ namespace cyclewatch::retention {
 // Whether to show dict keys that do not occur in the source code. They may be user data.
 enum class Keys : std::uint8_t { shown, hidden };
 
-// Stores the labels of the references of a large container. A label without a name, such as that of
+// Stores the labels of a large container's references. A label without a name, such as the label of
 // a tuple item, takes about 16 bytes.
 class ContainerLabels {
   public:
@@ -43,11 +43,12 @@ class ContainerLabels {
     std::unordered_map<PyObject*, Label> named_;
 };
 
-// The indexes of the items of a large list, sorted by item. Needs 4 bytes per item.
+// The indexes of a large list's items, sorted by the addresses of the items. Needs 4 bytes per
+// item.
 class ListIndexes {
   public:
     explicit ListIndexes(PyObject* list);
-    // The label with the first index of the item; an empty label if the item is not in the list.
+    // A label with the item's first index; an empty label if the item is not in the list.
     [[nodiscard]] Label find(PyObject* item) const;
 
   private:

@@ -69,7 +69,7 @@ python::OwnedRef call(PyObject* function, int argument) {
     return result;
 }
 
-// A C type without __module__ is in the module "builtins".
+// A C type without __module__ belongs to the module "builtins".
 bool is_in_module(PyTypeObject* type, std::string_view module) {
     const std::string name = capture::name_of_type(type).module;
     return name.empty() ? module == "builtins" : name == module;
@@ -178,9 +178,9 @@ struct Roots::ThreadVisit {
                (PyCell_Check(value) && PyCell_GET(value) == roots.target_);
     }
 
-    // A call of a Python function moves the arguments from the caller's stack to the function's
-    // variables and leaves stale copies on the stack. A call of a C function leaves the arguments
-    // on the caller's stack.
+    // Calling a Python function moves the arguments from the caller's stack to the function's
+    // variables and leaves stale copies on the stack. Calling a C function leaves the arguments on
+    // the caller's stack.
     void ignore_reference(const cyclewatch_thread_reference& reference, bool owns_arguments) {
         const bool is_left = reference.is_stale != 0 && reference.target == roots.target_;
         if (reference.slot != CYCLEWATCH_THREAD_NAMESPACE && (!is_left || owns_arguments)) {
@@ -348,8 +348,8 @@ void Roots::add_module(PyObject* name, PyObject* module) {
     }
 }
 
-// Adds only classes that the module itself defines, because an imported class may have a different
-// name than the module's attribute.
+// Adds only classes that the module itself defines, because an imported class may be bound to an
+// attribute with a different name.
 void Roots::add_class(PyTypeObject* type, Root root, int depth) {
     PyObject* const dict = type->tp_dict;
     const std::uint32_t node = graph_.node_of(dict);

@@ -23,8 +23,8 @@ namespace cyclewatch::retention {
 struct Root {
     std::uint32_t node = 0;  // the object that it refers to
     model::RootKind kind = model::RootKind::c_code;
-    // True if the node is a module, or the dict of a module, class or running code. The root's
-    // variables are then the references from the node, and the root is not used for paths to the
+    // True if the node is a module, or the dict of a module, class or running code. The references
+    // from the node then represent the root's variables, and the root is not used for paths to the
     // node itself.
     bool is_namespace = false;
     bool is_user_code = false;
@@ -35,12 +35,12 @@ struct Root {
     PyCodeObject* code = nullptr;  // of a running function
     PyObject* globals = nullptr;
     int line = 0;
-    // threading.get_ident() of its thread; 0 for the calling thread and for namespaces.
+    // threading.get_ident() of the root's thread; 0 for the calling thread and for namespaces.
     unsigned long thread = 0;
     int signal = 0;              // for a signal handler: the signal number
     const char* mode = nullptr;  // for an active torch mode: "TorchDispatchMode" ...
     bool is_fixture = false;     // `owner` is its name
-    // For an object in a registry of the interpreter: the names of both.
+    // For an object in a registry of the interpreter: the names of the registry and of the object.
     const char* registry = nullptr;
     const char* registry_variable = nullptr;
 };
@@ -51,8 +51,8 @@ struct Fixture {
     PyObject* name = nullptr;
 };
 
-// Which references of the caller's frame to ignore. The caller's frame is the innermost one outside
-// this package.
+// Which references from the caller's frame to ignore. The caller's frame is the innermost one
+// outside this package.
 enum class CallerVariables : std::uint8_t {
     count,
     ignore_target,  // the variables that refer to the target
@@ -78,7 +78,8 @@ class Roots {
     }
     // True if an anonymous tuple or dict may contain the arguments of the current call.
     [[nodiscard]] bool may_have_arguments() const noexcept { return may_have_arguments_; }
-    // The number of references to `node` that neither an object nor a thread's state explains.
+    // The number of references to `node` that come neither from a known object nor from a thread's
+    // state.
     [[nodiscard]] Py_ssize_t anonymous(std::uint32_t node) const;
 
   private:

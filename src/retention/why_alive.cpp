@@ -14,8 +14,8 @@
 namespace cyclewatch::retention {
 namespace {
 
-// True if the running collection is about to free the object. Builds with a GIL do not list such
-// objects.
+// True if the running collection is about to free the object. On builds with a GIL, such objects
+// are not among the tracked objects.
 bool is_about_to_be_freed(PyObject* object) {
     if constexpr (CYCLEWATCH_HAS_NO_GIL) {
         return PyObject_IS_GC(object) != 0 && cw_is_unreachable(object) != 0;

@@ -28,23 +28,23 @@ struct WhyAlive {
 };
 
 // `box`: a list whose only item is the object. The caller must not own other references to the
-// object, except for variables of this package's Python code. About as expensive as gc.collect(),
-// regardless of the number of paths. An object that the running collection is about to free has no
-// paths. Throws the exceptions of with_heap(). REQUIRES: GIL held, collector::find_generations(),
-// python::check_layouts(). RUNS PYTHON: no user code; a library may create the Python objects of
-// gradients and views.
+// object, except through variables of this package's Python code. About as expensive as
+// gc.collect(), regardless of the number of paths. An object that the running collection is about
+// to free has no paths. Throws the exceptions of with_heap(). REQUIRES: GIL held,
+// collector::find_generations(), python::check_layouts(). RUNS PYTHON: no user code; a library may
+// create the Python objects of gradients and views.
 [[nodiscard]] WhyAlive why_alive(PyObject* box,
                                  std::size_t paths,
                                  CallerVariables caller,
                                  device::OwnerRegistry& registry);
 
-// Paths to many objects, from one walk over the heap. Throws std::bad_alloc. REQUIRES: as for
+// Finds paths to many objects in one walk over the heap. Throws std::bad_alloc. REQUIRES: as for
 // why_alive(); called from the `work` function of with_heap(). Results are valid until Python code
 // runs.
 class HolderSearch {
   public:
     // `owned`: objects to which the caller owns one reference each; only these can be passed to
-    // paths() and collections(). `ignored`: objects through which no path may lead. `fixtures`:
+    // paths() and collections(). `ignored`: objects that no path may contain. `fixtures`:
     // additional roots. `untracked`: see HeapGraph.
     HolderSearch(collector::TrackedObjects& objects,
                  std::span<PyObject* const> owned,
@@ -53,14 +53,15 @@ class HolderSearch {
                  std::span<const Fixture> fixtures,
                  std::span<PyObject* const> untracked,
                  Keys keys);
-    // Empty if the object is not tracked or not owned, or if there is no path.
+    // Empty if the object is not tracked or not in `owned`, or if there is no path.
     [[nodiscard]] std::vector<model::RetentionPath> paths(PyObject* object, std::size_t count);
 
-    // The lists, sets and large dicts that refer to the object, sorted; empty if any other object
-    // refers to it. Objects with equal results have the same holders.
+    // The graph nodes of the lists, sets, deques and large dicts that refer to the object, sorted.
+    // Empty if anything else refers to the object. Objects with equal results have the same
+    // holders.
     [[nodiscard]] std::vector<std::uint32_t> collections(PyObject* object);
-    // The first of `objects` that `collection`, a result of collections(), contains; null if there
-    // is none.
+    // The first object in `collection` that is also in `objects`; null if there is none.
+    // `collection` must be one of the values that collections() returned.
     [[nodiscard]] PyObject* first_in(std::uint32_t collection,
                                      const std::unordered_set<PyObject*>& objects) const;
 

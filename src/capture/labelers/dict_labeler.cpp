@@ -32,7 +32,8 @@ EdgeKind entry_kind(PartRole role) noexcept {
 constexpr std::uint32_t kStrKey = 0;  // index of an EdgeKind::captured_key_value
 constexpr std::uint32_t kIntKey = 1;
 
-// The text of a key that is a short str, an int or a tuple of a few of these; "" for any other key.
+// The text of a key that is a short str, an int, or a short tuple of such keys; "" for any other
+// key.
 std::string text_of_key(PyObject* key, bool is_item = false) {
     constexpr Py_ssize_t kMostItems = 4;
     if (PyUnicode_CheckExact(key) && PyUnicode_GET_LENGTH(key) <= kLongestName) {
@@ -85,10 +86,10 @@ std::string shape_with_ids(PyObject* key) {
     return shape.find('<') == std::string::npos ? std::string() : shape;
 }
 
-// Adds `value`, whose `key` in an ordinary dict is an identifier. An interned key is shown, because
-// the compiler interns ASCII identifiers in the source code, whereas a str created at run time
-// ("request_17") is data. Because interning differs between versions and within a run, it
-// determines only what is shown.
+// Labels `value`, which an ordinary dict stores under `key`. The key must be an identifier. The
+// compiler interns ASCII identifiers in the source code, so an interned key is shown. A str created
+// at run time ("request_17") may be user data. Whether a key is interned varies between Python
+// versions and even within a run, so interning determines only whether the key is shown.
 void add_key(PyObject* key, PyObject* value, ReferenceSink& sink) {
     const Utf8Text text(key);
     if (const std::string shape = shape_with_ids(key); !shape.empty()) {
@@ -102,8 +103,8 @@ void add_key(PyObject* key, PyObject* value, ReferenceSink& sink) {
     }
 }
 
-// Keys may contain user data. Reports a key only if it is a name; otherwise reports the type of the
-// key.
+// Keys may contain user data. Without capture_values, shows a key only if it is a name; otherwise
+// shows the type of the key.
 void add_value(PyObject* key, PyObject* value, PartRole role, ReferenceSink& sink) {
     const EdgeKind kind = entry_kind(role);
     if (kind == EdgeKind::key_value && is_identifier(key)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The labelers, one per family of types. edge_labeler.cpp selects one for each object;
-// docs/design/labels.md lists their labels.
+// docs/design/labels.md lists the labels.
 //
-// The requirements are those of edge_labeler.h. Exceptions thrown by the sink propagate to
+// The requirements in edge_labeler.h apply. Exceptions thrown by the sink propagate to
 // edge_labeler.cpp, which catches them.
 #pragma once
 
@@ -26,13 +26,13 @@ void label_plain_dict(PyObject* object, ReferenceSink& sink);
 void label_list(PyObject* object, ReferenceSink& sink);
 void label_tuple(PyObject* object, ReferenceSink& sink);
 void label_set(PyObject* object, ReferenceSink& sink);
-// Items are labelled by index if `parent` is null or if its code does not contain their names.
+// Labels the items by index if `parent` is null or if the code of `parent` does not name them.
 void label_tuple_part(PyObject* object,
                       model::PartRole role,
                       PyObject* parent,
                       ReferenceSink& sink);
-// Returns the first of `type` and its bases that is a C container whose tp_traverse visits the
-// items in order (deque); null if there is none.
+// Searches `type` and its bases for a C container, such as deque, whose tp_traverse visits the
+// items in order. Returns null if there is none.
 PyTypeObject* ordered_container_base(PyTypeObject* type) noexcept;
 // Labels the items of `object`. `base` is the result of ordered_container_base().
 void label_ordered_container(PyTypeObject* base, PyObject* object, ReferenceSink& sink);
@@ -40,7 +40,8 @@ void label_ordered_container(PyTypeObject* base, PyObject* object, ReferenceSink
 // instance_labeler.cpp: slots, attributes, __dict__ and __class__ of any object.
 void label_instance(PyObject* object, ReferenceSink& sink);
 void find_instance_parts(PyObject* object, PartSink& sink);
-// Returns an attribute of the instance, stored inline or in its __dict__; borrowed, or null.
+// Returns a borrowed reference to an attribute that is stored inline in the instance or in its
+// __dict__; null if there is none.
 PyObject* find_attribute(PyObject* object, std::string_view ascii);
 
 // function_labeler.cpp
@@ -63,14 +64,14 @@ void label_exception(PyObject* object, ReferenceSink& sink);
 void label_type(PyObject* object, ReferenceSink& sink);
 void label_weakref(PyObject* object, ReferenceSink& sink);
 
-// member_labeler.cpp: C members declared in tp_members and in compat/native_members.h. Only words
-// that tp_traverse visits are named, so a wrong entry in these tables has no effect.
+// member_labeler.cpp: C members declared in tp_members and in compat/native_members.h. A member is
+// named only if tp_traverse visits its referent, so a wrong entry in these tables has no effect.
 void label_members(PyObject* object, ReferenceSink& sink);
-// Returns the value of an object member that the type of `object` or one of its bases declares;
-// borrowed, or null.
+// Returns a borrowed reference to the object that is stored in the C member `name`, declared by the
+// type of `object` or one of its bases; null if there is none.
 PyObject* find_member(PyObject* object, std::string_view name);
 
-// torch_labeler.cpp: recognises torch objects by their types, without importing torch.
+// torch_labeler.cpp: recognizes torch objects by their types, without importing torch.
 bool is_torch_module(PyTypeObject* type) noexcept;
 void find_torch_module_parts(PyObject* module, PartSink& sink);
 // `hooks` is a part of `module` with the role nn_hooks.

@@ -18,7 +18,7 @@ using model::EdgeKind;
 
 constexpr std::size_t kMaxCandidates = 48;
 
-// A pointer-sized word of the object that may be a reference, and its name.
+// A named, pointer-sized word of an object. The word may be a reference.
 struct Candidate {
     PyObject* target;
     const char* name;
@@ -26,11 +26,12 @@ struct Candidate {
     bool used;
 };
 
-// The named words of an object. A name is used only if tp_traverse visits the referent. This
-// excludes borrowed members, and words that have another meaning in this version.
+// The pointer-sized words of an object that have names. A name is used only if tp_traverse visits
+// the referent. This excludes borrowed members and words that have another meaning in this Python
+// version.
 class Candidates {
   public:
-    // True if the word at that offset has a name.
+    // True if the word at `offset` has a name.
     [[nodiscard]] bool has(Py_ssize_t offset) const noexcept {
         for (std::size_t i = 0; i < size_; ++i) {
             if (items_[i].offset == offset) {
@@ -50,7 +51,8 @@ class Candidates {
 
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
-    // Returns the name of the next unused word that refers to `target`; null if there is none.
+    // Marks the next unused word that refers to `target` as used and returns its name; null if
+    // there is none.
     const char* take(const PyObject* target) noexcept {
         for (std::size_t i = 0; i < size_; ++i) {
             if (items_[i].target == target && !items_[i].used) {
@@ -62,7 +64,7 @@ class Candidates {
     }
 
     // Returns the name of the last word that refers to `target`, whether used or not; null if there
-    // is none. Needed because a C++ object may visit one referent several times.
+    // is none. Needed because the tp_traverse of a C++ object may visit one referent several times.
     [[nodiscard]] const char* last(const PyObject* target) const noexcept {
         const char* name = nullptr;
         for (std::size_t i = 0; i < size_; ++i) {
@@ -76,8 +78,8 @@ class Candidates {
     std::size_t size_ = 0;
 };
 
-// `word` has the same meaning as cyclewatch_native_member::word. It is ignored if it is outside the
-// object.
+// `word` has the same meaning as cyclewatch_native_member::word. Words outside the object are
+// ignored.
 void add_word(Candidates& candidates,
               PyObject* object,
               const PyTypeObject* type,
@@ -116,7 +118,8 @@ void gather(Candidates& candidates, PyObject* object) {
     }
 }
 
-// True for objects whose struct contains items that another labeler labels (a small set).
+// True if the object's own struct may contain references that another labeler labels, such as the
+// elements of a small set.
 bool has_items(PyObject* object) noexcept {
     if (PyDict_Check(object) || PyList_Check(object) || PyAnySet_Check(object) ||
         PyExceptionInstance_Check(object)) {
@@ -145,8 +148,8 @@ class UnnamedFields {
 
     [[nodiscard]] bool empty() const noexcept { return end_ < begin_ + kWord; }
 
-    // A field that a getter returns is labelled as an attribute. Returns false if no unused field
-    // refers to `target`.
+    // Labels the next unused field that refers to `target`: as an attribute if a getter returns the
+    // field, otherwise by its offset. Returns false if there is no such field.
     bool label(PyObject* target, ReferenceSink& sink) {
         const Py_ssize_t offset = take(target);
         if (offset == 0) {
@@ -176,7 +179,8 @@ class UnnamedFields {
         return type->tp_basicsize - begin - known >= kWord;
     }
 
-    // Returns the offset of the next unused word that refers to `target`; 0 if there is none.
+    // Marks the next unused word that refers to `target` as used and returns its offset; 0 if there
+    // is none.
     Py_ssize_t take(const PyObject* target) {
         for (Py_ssize_t offset = begin_; offset + kWord <= end_; offset += kWord) {
             if (word_at(offset) == target && !named_.has(offset) && !is_used(offset)) {

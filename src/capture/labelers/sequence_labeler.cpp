@@ -22,14 +22,14 @@ void add_item(ReferenceSink& sink,
     }
 }
 
-// The variable name of item `index` of a function's closure or defaults; null if unknown.
+// The name of the variable for item `index` of a function's closure or defaults; null if unknown.
 PyObject* part_item_name(PartRole role, PyObject* function, Py_ssize_t index, Py_ssize_t count) {
     auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
     return role == PartRole::closure ? cyclewatch_free_variable_name(code, index)
                                      : cyclewatch_default_name(code, index, count);
 }
 
-// The names of the items of a NamedTuple, borrowed; null if `object` is another tuple.
+// The names of the items of a NamedTuple, borrowed; null if `object` is not a NamedTuple.
 PyObject* fields_of_named_tuple(PyObject* object) {
     PyObject* fields = nullptr;
     visit_bases(Py_TYPE(object), [&](PyTypeObject* base) {
@@ -91,7 +91,7 @@ void label_set(PyObject* object, ReferenceSink& sink) {
     const auto* set = reinterpret_cast<PySetObject*>(object);
     for (Py_ssize_t i = 0; i <= set->mask; ++i) {
         const setentry& entry = set->table[i];
-        // When an element is removed, the set replaces its entry by a dummy with the hash -1.
+        // The set replaces the entry of a removed element with a dummy entry whose hash is -1.
         if (entry.key != nullptr && entry.hash != -1) {
             sink.add(entry.key, EdgeKind::element, {}, 0);
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the text of str objects and the names of types without creating Python objects.
-// PyUnicode_AsUTF8 would cache its result in the object.
+// Reads the text of str objects and the names of types without creating Python objects. Does not
+// use PyUnicode_AsUTF8(), which would cache its result in the str.
 //
 // Everything here: REQUIRES: GIL held. RUNS PYTHON: never. Does not allocate Python memory. May
 // throw std::bad_alloc unless noexcept.
@@ -34,14 +34,15 @@ inline constexpr Py_ssize_t kLongestName = 120;
 // True for an exact str that is an identifier of at most kLongestName characters.
 [[nodiscard]] bool is_identifier(PyObject* text) noexcept;
 
-// True for an identifier, or an exact ASCII str of letters, digits and "_" of at most kLongestName
-// characters. nn.Sequential ("0", "1") and nn.ModuleDict use such names for their children.
+// True for an identifier, or for an exact ASCII str of at most kLongestName letters, digits and
+// "_". nn.Sequential ("0", "1") and nn.ModuleDict use such names for their children.
 [[nodiscard]] bool is_child_name(PyObject* text) noexcept;
 
 // True for an exact str that equals `ascii`; false for null.
 [[nodiscard]] bool equals_ascii(PyObject* text, std::string_view ascii) noexcept;
 
-// Returns the value of the exact str key `ascii`, borrowed, or null. Does not call __eq__ of a key.
+// Returns a borrowed reference to the value that `dict` stores under the exact str key `ascii`;
+// null if there is none. Never calls __eq__().
 [[nodiscard]] PyObject* find_in_dict(PyObject* dict, std::string_view ascii) noexcept;
 
 // False for code without a source file, such as generated methods (dataclasses) and code run by
@@ -50,7 +51,8 @@ inline constexpr Py_ssize_t kLongestName = 120;
 
 [[nodiscard]] std::string path_of(PyCodeObject* code);
 
-// A type's module and qualified name. `module` is empty for builtins, and if the module is unknown.
+// A type's module and qualified name. `module` is empty for builtin types and for types whose
+// module is unknown.
 struct TypeName {
     std::string module;
     std::string qualname;
@@ -64,7 +66,7 @@ struct TypeName {
 // Returns the first of `type` and its bases whose `tp_name` is `name`; null if there is none.
 [[nodiscard]] PyTypeObject* base_named(PyTypeObject* type, const char* name) noexcept;
 
-// True if `tp_name` is `name`. Reads no more of `tp_name` than the length of `name` requires.
+// True if `tp_name` is `name`. Stops reading `tp_name` at the first difference.
 [[nodiscard]] bool has_tp_name(const PyTypeObject* type, const char* name) noexcept;
 
 }  // namespace cyclewatch::capture

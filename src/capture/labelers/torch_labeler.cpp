@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recognises torch objects by the names of their types. Never calls torch functions: some getters
-// create tensors or run __torch_function__.
+// Recognizes torch objects by the names of their types. Never calls torch functions, because some
+// getters create tensors or run __torch_function__.
 #include <algorithm>
 #include <array>
 #include <cstring>

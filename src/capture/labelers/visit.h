@@ -36,7 +36,7 @@ struct VisitState {
     }
 };
 
-// Calls visit(PyObject* referent) for every reference of `object` that tp_traverse of `type`
+// Calls visit(PyObject* referent) for every reference of `object` that the tp_traverse of `type`
 // visits.
 template <typename Visit>
 void traverse_as(PyTypeObject* type, PyObject* object, Visit&& visit) {
