@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A permanent object whose only reference is to itself. It is tracked only while a collection runs,
+// A permanent object that is referenced only by itself. It is tracked only while a collection runs,
 // so the collector finds it unreachable along with the program's garbage. The collector then calls
 // the callback of our weak reference to the canary. At that point, all unreachable objects are
 // intact and no finalizer has run. See docs/design/collector.md.
@@ -26,8 +26,8 @@ class Canary {
     // memory; in that case, no object is tracked and no Python error is set.
     bool arm() noexcept;
 
-    // True if other code, which may have found the canary with gc.get_objects(), holds a reference
-    // to it. The collector then considers the canary reachable.
+    // True if other code holds a reference to the canary, for example because it called
+    // gc.get_objects(). The collector then considers the canary reachable.
     [[nodiscard]] bool is_held() const noexcept;
 
     // Call this at the end of `callback`. Removes the canary from the unreachable list, so that the

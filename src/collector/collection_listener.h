@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface through which a collection is observed: start, unreachable set, stop.
+// Interface for observing a collection: its start, its unreachable set and its end.
 // REQUIRES: GIL held, on the collecting thread. RUNS PYTHON: never.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace cyclewatch::collector {
 
-// Why the unreachable set of a collection could not be read.
+// The reason why the unreachable set of a collection could not be read.
 enum class Miss : std::uint8_t {
     none,
     not_armed,      // the canary's weak reference could not be created: out of memory
@@ -19,22 +19,22 @@ enum class Miss : std::uint8_t {
     out_of_memory,  // the set could not be stored
 };
 
-// What the collector reports about a collection that has ended.
+// The outcome of a finished collection: the miss, if any, and the collector's statistics.
 struct CollectionOutcome {
     Miss miss = Miss::none;
     std::uint64_t reclaimed = 0;  // objects
-    std::uint64_t examined = 0;   // objects; 0: unknown, as CPython reports them since 3.15
-    double seconds = 0;           // 0: unknown, as CPython reports them since 3.15
+    std::uint64_t examined = 0;   // objects; 0: unknown (before CPython 3.15)
+    double seconds = 0;           // 0: unknown (before CPython 3.15)
 };
 
-// The methods are called in the order of their declarations, and never nested.
+// The methods are called in the order in which they are declared. Calls are never nested.
 class CollectionListener {
   public:
     virtual ~CollectionListener() = default;
     // Called before the collector examines any objects. May allocate.
     virtual void on_start(int generation) noexcept = 0;
-    // Returns false if on_unreachable() need not be called for this collection, which saves the
-    // time to list the unreachable objects.
+    // Returns false to skip on_unreachable() for this collection, which saves the time needed to
+    // list the unreachable objects.
     [[nodiscard]] virtual bool wants_unreachable() noexcept { return true; }
     // Called at most once, while all unreachable objects are still intact. Not called if the
     // collection frees nothing.

@@ -111,7 +111,7 @@ void begin_collection(Hook& h, int generation) noexcept {
     }
 }
 
-// An entry of the callback's `info`; null, without an error set, if there is none.
+// The entry for `key` in the callback's `info`; null, without an error set, if there is none.
 PyObject* entry_of(PyObject* info, const python::OwnedRef& key) noexcept {
     PyObject* const value = PyDict_Check(info) ? PyDict_GetItemWithError(info, key.get()) : nullptr;
     PyErr_Clear();
@@ -181,7 +181,7 @@ PyMethodDef entry_definition{
     METH_FASTCALL,
     "cyclewatch's entry in gc.callbacks."};
 
-// The last index of our entry in gc.callbacks, or -1.
+// The index of the last occurrence of our entry in gc.callbacks; -1 if there is none.
 Py_ssize_t last_position(const Hook& h) noexcept {
     const python::ErrorStash stash;
     // Without a GIL, other threads may change the list concurrently, so borrowed references to its
@@ -237,7 +237,7 @@ bool ride_along_works(Hook& h) noexcept {
     return passed;
 }
 
-// CYCLEWATCH_STRATEGY=unproven treats this interpreter as an unknown version.
+// With CYCLEWATCH_STRATEGY=unproven, the interpreter is treated as if its version were unknown.
 base::Result<Installed> choose_strategy(Hook& h) {
     const char* const variable = std::getenv("CYCLEWATCH_STRATEGY");
     const std::string_view requested = variable != nullptr ? variable : "auto";
@@ -248,7 +248,7 @@ base::Result<Installed> choose_strategy(Hook& h) {
     if (CYCLEWATCH_HAS_NO_GIL) {
         return base::Error{
             "cyclewatch cannot scan the heap on a free-threaded build, because other threads "
-            "change reference counts while it reads them: nothing is watched."};
+            "change reference counts during the scan; nothing is watched."};
     }
     if (scan) {
         return Installed{Strategy::heap_scan, ""};
@@ -257,7 +257,7 @@ base::Result<Installed> choose_strategy(Hook& h) {
         Strategy::heap_scan,
         std::string("cyclewatch cannot read the garbage collector's list on CPython ") +
             Py_GetVersion() +
-            " and scans the heap instead, which about doubles the time of each "
+            " and scans the heap instead, which roughly doubles the time of each "
             "collection. Install a cyclewatch version built for this interpreter."};
 }
 

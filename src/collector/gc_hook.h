@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cyclewatch's single entry in gc.callbacks. Translates the collector's "start" and "stop" and the
-// canary's callback into calls of a CollectionListener.
+// cyclewatch's single entry in gc.callbacks. Translates the collector's "start" and "stop" events
+// and the canary's weakref callback into calls to a CollectionListener.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
@@ -15,10 +15,10 @@
 
 namespace cyclewatch::collector {
 
-// The method of determining the unreachable set.
+// The method used to determine the unreachable set.
 enum class Strategy : std::uint8_t {
     ride_along,  // read the collector's own list through the canary: exact and cheap
-    heap_scan,   // compute it before the collector does: about as expensive as another collection
+    heap_scan,   // compute the set before the collector does: about the cost of a collection
 };
 
 [[nodiscard]] constexpr const char* strategy_name(Strategy strategy) noexcept {
@@ -34,7 +34,7 @@ struct Installed {
 // version, first tests the strategy `ride_along` with two young collections, and falls back to
 // scanning the heap if the test fails. The environment variable CYCLEWATCH_STRATEGY overrides the
 // choice. Its values are "auto", "ride-along", "heap-scan" and "unproven", which behaves like
-// "auto" on an unknown version. RUNS PYTHON: only if it runs the test's collections.
+// "auto" on an unknown version. RUNS PYTHON: only if it tests `ride_along`, which runs collections.
 [[nodiscard]] base::Result<Installed> install(CollectionListener& listener);
 
 // Removes the hook from gc.callbacks. If a collection is in progress, stops observing it without
@@ -44,16 +44,16 @@ void remove() noexcept;
 // False if the program removed the hook, for example by gc.callbacks.clear().
 [[nodiscard]] bool in_place() noexcept;
 
-// Appends the hook again if it is not in place.
+// Appends the hook to gc.callbacks unless it is already there.
 void put_back() noexcept;
 
 // True if a collection that the hook observes is in progress on the calling thread.
 [[nodiscard]] bool is_under_way_here() noexcept;
 
 // A listener may call this inside one of its methods. The hook restores the youngest generation's
-// allocation count at the end of the method; this function adds `by` to the count to restore.
-// Needed if the listener creates tracked objects that outlive the method, because freeing them
-// decrements the count.
+// allocation count when the method returns; this function adds `by` to the count that the hook will
+// restore. Needed if the listener creates tracked objects that outlive the method, because freeing
+// them decrements the count.
 void change_young_count(int by) noexcept;
 
 // The current strategy. It changes to heap_scan if the collector's list turns out to be unreadable.

@@ -21,10 +21,10 @@ namespace {
 
 // The search for unreachable objects. Each object has an integer state. Initially, the state is the
 // object's reference count minus the references from other candidates. During the sweep, 0 means
-// that the object has not been reached. A positive state means that the object is alive and that
-// the sweep has yet to traverse it; all other objects that have been reached have a negative state.
-// The negative states also form a stack of the objects to traverse next, in which each state
-// contains the position of the object below.
+// that the object has not been reached. A positive state means that the object is alive but has not
+// been traversed by the sweep yet. All other objects that have been reached have a negative state.
+// The negative states also link the objects to traverse next into a stack: each state encodes the
+// position of the next object down the stack.
 class UnreachableSearch {
   public:
     // May throw std::bad_alloc. The objects must stay valid until divide() returns.
@@ -39,7 +39,7 @@ class UnreachableSearch {
         }
         for (position_ = 0; position_ < objects_.size(); ++position_) {
             walk_.prefetch(position_);
-            // An object with a negative count is treated as alive. The count becomes negative if a
+            // An object with a negative state is treated as alive. The state becomes negative if a
             // faulty tp_traverse visits a reference that its object does not own.
             if (states_[position_] != 0) {
                 states_[position_] = link(kNone);
@@ -61,8 +61,9 @@ class UnreachableSearch {
         if constexpr (CYCLEWATCH_HAS_NO_GIL) {
             find_untracked();
         }
-        // Adds to `frozen` everything that is reachable from an unreachable frozen object. Because
-        // the sweep has ended, reach() pushes all of these objects on the stack.
+        // Adds to `frozen` everything that is reachable from an unreachable frozen object. The
+        // sweep is at the end of the list, so reach() pushes every newly reached object onto the
+        // stack.
         for (std::size_t i = first_frozen; i < objects_.size(); ++i) {
             if (states_[i] == 0) {
                 push(static_cast<std::uint32_t>(i));
@@ -126,10 +127,10 @@ class UnreachableSearch {
         return 0;
     }
 
-    // Finds the objects that the next collection untracks and then ignores, as free-threaded builds
-    // do with a tuple or dict of numbers and strings. A tuple that contains another tuple is
-    // untracked only if the collector has examined the inner tuple first, which depends on the
-    // order of the list.
+    // Finds the objects that the next collection will untrack and then ignore. Free-threaded builds
+    // untrack tuples and dicts that contain only numbers and strings. A tuple that contains another
+    // tuple is untracked only if the collector has already examined the inner tuple, so the result
+    // depends on the order of the list.
     void find_untracked() {
         untracked_.assign(objects_.size(), false);
         for (std::size_t i = 0; i < objects_.size(); ++i) {
@@ -189,9 +190,9 @@ struct ScanMemory {
     UnreachableSearch search;
 };
 
-// Buffers that the next scan reuses. Keeping them avoids obtaining memory from the kernel again,
-// which takes a sixth of the time of a scan. The memory is not kept if there were unusually many
-// objects, or on free-threaded builds, where two threads may scan at the same time.
+// Buffers that the next scan reuses. Obtaining the memory from the kernel again would take a sixth
+// of the scan time. The memory is not kept if there were unusually many objects, or on
+// free-threaded builds, where two threads may scan at the same time.
 std::unique_ptr<ScanMemory>& kept_memory() {
     static std::unique_ptr<ScanMemory> kept;
     return kept;
@@ -231,11 +232,11 @@ bool scan_heap(HeapScope scope, HeapScan& scan) noexcept {
     const python::ErrorStash stash;
     try {
         std::unique_ptr<ScanMemory> memory = take_memory();
-        // On free-threaded builds, other threads may create objects in each attempt.
+        // On free-threaded builds, an attempt fails if other threads create objects while it runs.
         constexpr int kAttempts = CYCLEWATCH_HAS_NO_GIL ? 20 : 1;
         for (int i = 0; i < kAttempts; ++i) {
-            // These references are cleared before the search, which would count them, and before
-            // the other threads are stopped, because clearing may free objects.
+            // Clear these references before the search, because the search would count them. Do not
+            // clear them while the other threads are stopped, because clearing may free objects.
             scan.held.clear();
             if (memory->candidates.fill_and(scope, [&] { search(*memory, scan); })) {
                 keep_memory(std::move(memory));

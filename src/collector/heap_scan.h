@@ -3,12 +3,12 @@
 // objects, does not run finalizers or weakref callbacks, and leaves the collector's counts and
 // statistics unchanged.
 //
-// The method is the collector's own. The references between the candidates are subtracted from the
-// reference counts of the candidates. An object is alive if it can be reached from an object with a
-// positive remainder; all other candidates are unreachable. References that the collector does not
-// see, such as those from C variables, keep an object alive. Bacon, Rajan, "Concurrent Cycle
-// Collection in Reference Counted Systems" (2001), as described in CPython's garbage collector
-// design.
+// The algorithm is the same as in CPython's collector. The references between the candidates are
+// subtracted from the reference counts of the candidates. An object is alive if it can be reached
+// from an object whose remaining count is positive; all other candidates are unreachable.
+// References that the collector does not see, such as those from C variables, keep an object alive.
+// See Bacon and Rajan, "Concurrent Cycle Collection in Reference Counted Systems" (2001), and the
+// garbage collector design in CPython's internal documentation.
 #pragma once
 
 #include <vector>
@@ -21,31 +21,31 @@ namespace cyclewatch::collector {
 
 struct HeapScan {
     UnreachableSet collectable;  // what gc.collect(generation) would find unreachable
-    // What gc.collect() would find in addition after gc.unfreeze(): unreachable frozen objects and
-    // everything reachable only from them. No collection frees these.
+    // The objects that gc.collect() would find only after gc.unfreeze(): unreachable frozen
+    // objects, and the objects that are reachable only from these. No collection frees them.
     UnreachableSet frozen;
-    // On free-threaded builds: strong references to all of these objects, so that no other thread
-    // frees them. A concurrent collection therefore cannot free the objects either, but a later
-    // collection can.
+    // On free-threaded builds: strong references to all objects in `collectable`, so that neither
+    // other threads nor a concurrent collection can free them. A later collection can.
     std::vector<python::OwnedRef> held;
 };
 
-// True if the collector's lists can be read, because this version of the collector was reviewed.
-// CYCLEWATCH_STRATEGY can declare the version unknown ("unproven", "heap-scan").
+// True if the running interpreter's collector has been reviewed, so that its lists can be read.
+// Always returns false if CYCLEWATCH_STRATEGY is "unproven" or "heap-scan".
 [[nodiscard]] bool collector_is_known() noexcept;
 
-// Locates the collector's generations in the interpreter's state. Idempotent. Failure is harmless.
-// Automatic collections may then start at slightly different times, and scans use the public API.
-// RUNS PYTHON: never.
+// Locates the collector's generations in the interpreter's state. Idempotent. Failure is harmless:
+// automatic collections may then start at slightly different times, and scans use gc.get_objects()
+// instead. RUNS PYTHON: never.
 void find_generations() noexcept;
 
-// Fills `scan`. The candidates are the objects in `scope`; references from all other objects keep
-// an object alive. If the collector's lists cannot be read, the candidates are those of
-// gc.get_objects(), which never lists frozen objects. Returns false if out of memory or if
-// gc.get_objects() fails; leaves no Python error. About as expensive as gc.collect(generation). The
-// result is valid as long as no Python code runs. On free-threaded builds, a scan stops the other
-// threads, ignores the generation and frozen objects, and takes about three times as long. It also
-// returns false if other threads keep creating objects. REQUIRES: GIL held. RUNS PYTHON: never.
+// Fills `scan`. The candidates are the objects in `scope`; references from all other objects keep a
+// candidate alive. If the collector's lists cannot be read, the candidates are the objects that
+// gc.get_objects() returns, which never include frozen objects. Returns false if out of memory or
+// if gc.get_objects() fails; leaves no Python error. About as expensive as gc.collect(generation).
+// The result is valid as long as no Python code runs. On free-threaded builds, a scan stops the
+// other threads and takes about three times as long as with a GIL. The scan then includes all
+// generations but no frozen objects. It also fails, and returns false, if other threads keep
+// creating objects. REQUIRES: GIL held. RUNS PYTHON: never.
 [[nodiscard]] bool scan_heap(HeapScope scope, HeapScan& scan) noexcept;
 
 // Frees the memory that the last scan kept for the next one. REQUIRES: GIL held.

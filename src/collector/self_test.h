@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the ride-along strategy (gc_hook.h) on known garbage. Used on CPython versions that are
-// unknown to this build.
+// Tests the ride-along strategy (gc_hook.h) on garbage that the test creates. Used on CPython
+// versions that are unknown to this build.
 #pragma once
 
 #include <vector>
@@ -11,11 +11,11 @@ namespace cyclewatch::collector {
 
 class SelfTest final : public CollectionListener {
   public:
-    // Runs two young collections; the first one frees existing garbage. Returns true if the
-    // second collection finds exactly the known garbage unreachable and gc.collect() returns the
-    // number of these objects. Does not leave a Python error. REQUIRES: GIL held, and this object
-    // is installed as the hook's listener. RUNS PYTHON: gc.collect(0), and therefore the finalizers
-    // of the program's young garbage.
+    // Runs two young collections. The first frees existing garbage, and the second must find the
+    // garbage created by the test. Returns true if the second collection finds exactly the test's
+    // objects unreachable and gc.collect() returns their number. Does not leave a Python error.
+    // REQUIRES: GIL held, and this object is installed as the hook's listener. RUNS PYTHON:
+    // gc.collect(0), and therefore the finalizers of the program's young garbage.
     [[nodiscard]] bool run() noexcept;
 
     void on_start(int /*generation*/) noexcept override { seen_.clear(); }

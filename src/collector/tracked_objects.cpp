@@ -41,11 +41,11 @@ bool TrackedObjects::ask(int generation) noexcept {
     return true;
 }
 
-// Appends the objects that get_objects() lists. Frees that list before it returns, so that the
-// references in the list are not counted.
+// Appends the objects that get_objects() returns. Frees the returned list at the end, so that a
+// scan does not count the references in the list.
 bool TrackedObjects::append(PyObject* get_objects, int generation) noexcept {
-    // The argument is positional, because get_objects() would list a dict of keyword arguments,
-    // which is freed after the call.
+    // The argument is positional, because get_objects() would also list a temporary dict of keyword
+    // arguments.
     const python::OwnedRef number = python::steal(PyLong_FromLong(generation));
     const python::OwnedRef listed =
         python::steal(number ? PyObject_CallOneArg(get_objects, number.get()) : nullptr);
@@ -54,7 +54,7 @@ bool TrackedObjects::append(PyObject* get_objects, int generation) noexcept {
     }
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(listed.get()); ++i) {
         PyObject* const object = PyList_GET_ITEM(listed.get(), i);
-        // Skip objects to which only `listed` refers, because they are freed with it.
+        // Skip objects to which only `listed` refers, because they are freed with `listed`.
         if (Py_REFCNT(object) > 1 && cw_add_object(&list_, object) == 0) {
             return false;
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists the tracked objects, and visits the references between them. Walks over the heap are
-// read-only, so they do not change reference counts or move objects.
+// Lists the tracked objects, and visits the references between them. Heap walks are read-only: they
+// do not change reference counts or move objects.
 //
 // REQUIRES (everything here): GIL held, and the other threads stopped. RUNS PYTHON: never.
 #pragma once
@@ -25,11 +25,11 @@ namespace cyclewatch::collector {
 // Which objects to list.
 struct HeapScope {
     int generation = 2;   // the objects of this generation and younger ones
-    bool frozen = false;  // also those of gc.freeze()
+    bool frozen = false;  // also the objects frozen by gc.freeze()
 };
 
-// Borrowed references: the objects of the generations, then the frozen ones. Valid as long as no
-// Python code runs.
+// Borrowed references to the tracked objects: first those in the requested generations, then the
+// frozen ones. Valid as long as no Python code runs.
 class TrackedObjects {
   public:
     TrackedObjects() = default;
@@ -41,10 +41,10 @@ class TrackedObjects {
     // which never include frozen objects. Returns false if out of memory or if gc.get_objects()
     // fails. REQUIRES: a build with a GIL.
     [[nodiscard]] bool fill(HeapScope scope) noexcept;
-    // Lists the objects and calls `work` while no other thread can change them. On free-threaded
-    // builds, lists all objects that are not frozen, and returns false if other threads created
-    // objects during the call, even if `work` has been called. Returns false like fill();
-    // propagates exceptions of `work`.
+    // Lists the objects and calls `work` while no other thread can change them. Returns false in
+    // the same cases as fill(). Propagates exceptions thrown by `work`. On free-threaded builds,
+    // lists all objects that are not frozen. Also returns false, possibly after calling `work`, if
+    // other threads created objects during the call.
     template <typename Work>
     [[nodiscard]] bool fill_and(HeapScope scope, Work&& work) {
         if constexpr (CYCLEWATCH_HAS_NO_GIL) {
@@ -59,7 +59,7 @@ class TrackedObjects {
         }
         return filled;
     }
-    // Appends an object that is not listed. Returns false if out of memory.
+    // Appends `object`, which must not be in the list yet. Returns false if out of memory.
     [[nodiscard]] bool add(PyObject* object) noexcept { return cw_add_object(&list_, object) != 0; }
 
     [[nodiscard]] std::span<PyObject* const> objects() const noexcept {
@@ -101,8 +101,8 @@ class ReferenceWalk {
 
     [[nodiscard]] std::span<PyObject* const> objects() const noexcept { return objects_; }
 
-    // Prefetches the objects that an ascending sweep will reach soon, and the references in these
-    // objects.
+    // Prefetches the objects that a sweep in ascending order will reach soon, and the memory in
+    // which they store their references.
     void prefetch(std::size_t position) const noexcept {
         constexpr std::size_t kAhead = 16;
         const std::size_t last = objects_.size() - 1;
@@ -118,8 +118,8 @@ class ReferenceWalk {
         next_ = position + 1 < objects_.size() ? objects_[position + 1] : nullptr;
         next_at_ = static_cast<std::uint32_t>(position + 1);
         if (Py_TYPE(object) != type_) {
-            // The last two types are cached, because instances often alternate with their dicts or
-            // lists.
+            // The positions of two types are cached, because instances often alternate with their
+            // dicts or lists.
             std::swap(type_, previous_type_);
             std::swap(type_at_, previous_type_at_);
             if (Py_TYPE(object) != type_) {
@@ -131,8 +131,8 @@ class ReferenceWalk {
     }
 
     // The position of `target`, or kAbsent. Optimized for the targets that traverse() visits. Most
-    // of these are the object allocated next, the type, or the last unlisted object, such as None,
-    // and need no lookup.
+    // of these targets need no lookup: they are the next object in the list, the type of the
+    // traversed object, or the most recent target that is not in the list, such as None.
     [[nodiscard]] std::uint32_t find(PyObject* target) noexcept {
         if (target == nullptr || target == absent_) {
             return kAbsent;

@@ -42,8 +42,9 @@ PointerIndex::Chunk& PointerIndex::add_chunk(std::uintptr_t number) {
     return chunks_[slot];
 }
 
-// Numbers the pages that contain an object, in the order of the list. The pages are counted before
-// their entries are allocated, because growing a vector would double the peak memory use.
+// Assigns a number to each page that contains an object, in the order of the list. The pages are
+// counted before their entries are allocated, because growing a vector would double the peak memory
+// use.
 std::uint32_t PointerIndex::count_pages(std::span<PyObject* const> objects) {
     std::uint32_t count = 0;
     std::uintptr_t latest = 0;
@@ -92,8 +93,8 @@ std::uint32_t PointerIndex::find_other(PyObject* object) const noexcept {
 cw_walk_result UnreachableSet::walk(PyObject* canary) noexcept {
     clear();
     began_ = std::chrono::steady_clock::now();
-    // On free-threaded builds, the walk stops the world. A thread that waits for the world to stop
-    // may be unwound if the interpreter is finalized.
+    // On free-threaded builds, the walk stops the world. If the interpreter is finalized while this
+    // thread waits for other threads to stop, this thread may be unwound.
     const cw_walk_result result =
         python::sleep_if_unwound([&] { return cw_walk_unreachable(canary, &list_); });
     if (result != CW_WALK_COMPLETE) {

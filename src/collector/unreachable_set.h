@@ -18,10 +18,10 @@
 
 namespace cyclewatch::collector {
 
-// Maps the pointers of a list without duplicates to their positions. Implemented as a page table by
-// address, with 4 bytes for each 32 bytes of the pages that contain an object. Objects that the
-// collector tracks are at least 32 bytes apart and aligned to 16 bytes; objects that violate this
-// are in a hash table.
+// Maps each pointer in a list without duplicates to its position. Implemented as a page table
+// indexed by address, with 4 bytes for each 32 bytes of every page that contains an object. Objects
+// that the collector tracks are at least 32 bytes apart and aligned to 16 bytes; any other objects
+// are stored in a hash table.
 class PointerIndex {
   public:
     static constexpr std::uint32_t kAbsent = UINT32_MAX;
@@ -57,7 +57,7 @@ class PointerIndex {
     };
 
     static bool is_aligned(std::uintptr_t address) noexcept { return (address & 15U) == 0; }
-    // The half of a 32-byte unit in which the object starts: 0 or 1.
+    // The half (0 or 1) of its 32-byte unit in which the object starts.
     static std::uint32_t half_of(std::uintptr_t address) noexcept {
         return static_cast<std::uint32_t>(address >> 4U) & 1U;
     }
@@ -67,7 +67,7 @@ class PointerIndex {
     [[nodiscard]] std::size_t slot_of_chunk(std::uintptr_t number) const noexcept {
         return (number ^ (number >> 9U)) & (chunks_.size() - 1);
     }
-    // The page that contains the address; kNone if no object is in it.
+    // The number of the page that contains the address; kNone if the page contains no object.
     [[nodiscard]] std::uint32_t page_of(std::uintptr_t address) const noexcept {
         const std::uintptr_t number = address >> kChunkBits;
         if (number == 0 || chunks_.empty()) {
@@ -83,8 +83,8 @@ class PointerIndex {
             }
         }
     }
-    // Like page_of(), but remembers the latest page, because most consecutive lookups are in one
-    // page.
+    // Like page_of(), but remembers the latest page, because consecutive lookups are usually on the
+    // same page.
     [[nodiscard]] std::uint32_t cached_page_of(std::uintptr_t address) const noexcept {
         if (address >> kPageBits != latest_number_) {
             latest_number_ = address >> kPageBits;
@@ -129,8 +129,8 @@ class UnreachableSet {
     // The time at which filling the set began. Filling the set counts towards the watch's budget.
     [[nodiscard]] std::chrono::steady_clock::time_point began() const noexcept { return began_; }
 
-    // Reserves room for `count` objects, so that walk() need not allocate. Returns false if out of
-    // memory.
+    // Reserves memory for `count` objects, so that walk() need not allocate. Returns false if out
+    // of memory.
     [[nodiscard]] bool reserve(std::size_t count) noexcept {
         return cw_reserve_objects(&list_, count) != 0;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// C, not C++: some of the interpreter's internal headers are not valid C++ (_Atomic).
+// C, not C++: some of the interpreter's internal headers use _Atomic, which is not valid C++.
 #define Py_BUILD_CORE 1
 #include "compat/allocation_trace.h"
 
@@ -15,8 +15,8 @@
 static const unsigned int kPythonDomain = 0;
 
 PyObject* cyclewatch_allocation_traceback(PyObject* object) {
-    // tracemalloc looks up traces by the start of the memory block, which includes the words before
-    // the object. If this address were wrong, tracemalloc would not find a trace.
+    // tracemalloc looks up a trace by the address of the memory block, which begins with the words
+    // that precede the object. With a wrong address, tracemalloc merely finds no trace.
     const uintptr_t block = (uintptr_t)object - _PyType_PreHeaderSize(Py_TYPE(object));
     PyObject* traceback = _PyTraceMalloc_GetTraceback(kPythonDomain, block);
     if (traceback == NULL) {

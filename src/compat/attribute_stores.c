@@ -29,7 +29,8 @@ static int calls(const struct cyclewatch_operand_stack* stack, const char* funct
     return 0;
 }
 
-// Returns true if the call with three arguments stores or may store the attribute. Sets `kind`.
+// Returns true if the three-argument call at this instruction stores or may store the attribute.
+// Sets `kind`.
 static int is_store_call(const struct cyclewatch_operand_stack* stack,
                          PyObject* constant,
                          enum cyclewatch_store_kind* kind) {
@@ -83,7 +84,7 @@ static int is_store_into(const struct cyclewatch_operand_stack* stack,
 }
 
 struct store_visit {
-    PyObject* name;  // null if the code does not use it as a name
+    PyObject* name;  // null if co_names does not contain the name
     struct cyclewatch_attribute attribute;
     cyclewatch_store_visitor visit;
     void* arg;

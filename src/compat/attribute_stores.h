@@ -13,8 +13,9 @@
 extern "C" {
 #endif
 
-// The name of an attribute in a code object. `number` is its index in co_names, or -1. `constant`
-// is the string constant with this text, as in `setattr(object, "name", value)`, or null.
+// An attribute name as it occurs in a code object. `number` is its index in co_names, or -1.
+// `constant` is the string constant that contains the name, as in `setattr(object, "name", value)`,
+// or null.
 struct cyclewatch_attribute {
     Py_ssize_t number;
     PyObject* constant;
@@ -23,12 +24,12 @@ struct cyclewatch_attribute {
 enum cyclewatch_store_kind {
     CYCLEWATCH_STORE_NAMED,     // object.name = value, setattr(object, "name", value)
     CYCLEWATCH_STORE_BY_CALL,   // function(object, "name", value), which may set the attribute
-    CYCLEWATCH_STORE_COMPUTED,  // setattr(object, expression, value), which may set it as well
+    CYCLEWATCH_STORE_COMPUTED,  // setattr(object, expression, value), which may set the attribute
     CYCLEWATCH_STORE_INTO,      // object.name.append(value), object.name[key] = value
 };
 
-// One `object.name = value`. In `object.name[key] = value`, `key` is treated as the value if it is
-// the first parameter of the function.
+// One store of an attribute, such as `object.name = value`. In `object.name[key] = value`, `key` is
+// treated as the stored value if it is the first parameter (usually `self`) of the function.
 struct cyclewatch_store {
     enum cyclewatch_store_kind kind;
     int variable;                     // the variable that holds the object; -1: unknown
@@ -39,9 +40,9 @@ struct cyclewatch_store {
 // A nonzero result ends the visit.
 typedef int (*cyclewatch_store_visitor)(const struct cyclewatch_store* store, void* arg);
 
-// Visits the stores of one attribute in the order of the instructions. These include setattr(),
-// object.__setattr__(), stores into the `__dict__` of a variable, calls that may be stores, and
-// stores into the container to which the attribute refers.
+// Visits the stores of one attribute in the order of the instructions. These include calls to
+// setattr(), object.__setattr__() and other functions that may set the attribute, stores into the
+// `__dict__` of a variable, and stores into the container to which the attribute refers.
 int cyclewatch_visit_stores(PyCodeObject* code,
                             struct cyclewatch_attribute attribute,
                             cyclewatch_store_visitor visit,
@@ -55,8 +56,8 @@ struct cyclewatch_read {
 // A nonzero result ends the visit.
 typedef int (*cyclewatch_read_visitor)(const struct cyclewatch_read* read, void* arg);
 
-// Visits the instructions that load attribute number `name` without calling it immediately, as in
-// `hooks.append(self.on_step)`.
+// Visits each instruction that loads attribute number `name`, unless the loaded value is called
+// immediately. `hooks.append(self.on_step)`, for example, loads `on_step` without calling it.
 int cyclewatch_visit_reads(PyCodeObject* code,
                            Py_ssize_t name,
                            cyclewatch_read_visitor visit,

@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-// Returns the name of variable `index` in a frame's array of locals, cells and free variables; an
-// exact str, or null if there is none.
+// Returns the name of variable `index` in a frame's array of locals, cells and free variables. The
+// name is an exact str, or null if there is no such variable.
 PyObject* cyclewatch_variable_name(PyCodeObject* code, Py_ssize_t index);
 
 // Returns the number of locals, cells and free variables of a frame.
@@ -29,8 +29,9 @@ PyObject* cyclewatch_default_name(PyCodeObject* code, Py_ssize_t index, Py_ssize
 // line.
 int cyclewatch_line_at(PyCodeObject* code, int offset);
 
-// Stores the start and end columns of the expression at a byte offset. Columns count UTF-8 bytes
-// from 0. Returns false if the columns are unknown or if the expression spans several lines.
+// Stores the start and end columns of the expression at a byte offset. Columns are zero-based
+// offsets in UTF-8 bytes. Returns false if the columns are unknown or if the expression spans
+// several lines.
 int cyclewatch_columns_at(PyCodeObject* code, int offset, int* start, int* end);
 
 #ifdef __cplusplus

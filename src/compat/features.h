@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flags for the differences between interpreter versions. The name of a flag describes the
-// difference. PY_VERSION_HEX must not be used outside src/compat. For C and C++; include Python.h
-// first.
+// Flags for the differences between interpreter versions. Each flag is named after a difference,
+// and its comment describes the behavior of the versions for which the flag is true. PY_VERSION_HEX
+// must not be used outside src/compat. For C and C++; include Python.h first.
 #pragma once
 
-// The object, dict and frame layouts of these versions are known from their headers, and are tested
-// on each version. On any other version, the functions in object_layout.h and frame_access.h find
-// no attributes or references. README.md describes how to support a new CPython version.
+// The object, dict and frame layouts of these versions were taken from CPython's headers and are
+// tested on each version. On any other version, the functions in object_layout.h and frame_access.h
+// find no attributes or references. README.md describes how to support a new CPython version.
 #if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x03100000 && !defined(Py_GIL_DISABLED)
 #define CYCLEWATCH_LAYOUTS_KNOWN 1
 #elif PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000
@@ -19,8 +19,8 @@
 #define CYCLEWATCH_COLLECTOR_COUNTS_TRACKED (PY_VERSION_HEX >= 0x030E0000)
 
 // The collector clears all weak references to unreachable objects before it clears the objects. A
-// dead weak reference therefore does not prove that its object was freed. Checked at run time,
-// because bug fix releases introduced this behaviour.
+// dead weak reference therefore does not prove that its referent was freed. Checked at run time,
+// because bug fix releases introduced this behavior.
 // https://github.com/python/cpython/issues/91636
 #define CYCLEWATCH_COLLECTOR_CLEARS_WEAKREFS \
     ((Py_Version >= 0x030D0D00 && Py_Version < 0x030E0000) || Py_Version >= 0x030E0400)
@@ -44,11 +44,11 @@
 // and tested. On other builds, importing the extension fails.
 #define CYCLEWATCH_CAN_WATCH (!CYCLEWATCH_HAS_NO_GIL || CYCLEWATCH_LAYOUTS_KNOWN)
 
-// The minor version at build time. Compare it with `Py_Version >> 16` at run time.
+// The minor version of CPython at build time. Compare it with `Py_Version >> 16` at run time.
 #define CYCLEWATCH_BUILT_FOR_MINOR (PY_VERSION_HEX >> 16)
 
-// The collector of the running interpreter is one that was reviewed and tested. Checked at run
-// time, because the first releases of 3.14 have a different collector, which was not reviewed.
+// The running interpreter's collector has been reviewed and tested. Checked at run time, because
+// the first releases of 3.14 have a different collector, which has not been reviewed.
 // https://github.com/python/cpython/issues/142516
 #define CYCLEWATCH_COLLECTOR_KNOWN                                                   \
     (CYCLEWATCH_LAYOUTS_KNOWN && (Py_Version >> 16) == CYCLEWATCH_BUILT_FOR_MINOR && \
@@ -63,14 +63,15 @@
 #define CYCLEWATCH_HAS_TAGGED_DICT_OR_VALUES \
     (PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000)
 
-// The attribute values are stored after the object, and remain there when a dict is created for it.
-// Builds of the same release differ in whether the object or the dict owns the references.
+// The attribute values are stored after the object, and remain there when the object's dict is
+// created. Builds of the same release differ in whether the object or the dict owns the references.
 // https://github.com/python/cpython/issues/115776, https://github.com/python/cpython/issues/130327
 #define CYCLEWATCH_HAS_INLINE_VALUES (PY_VERSION_HEX >= 0x030D0000)
 
-// A frame has `f_executable` (may be None) and `instr_ptr`, and a delegating generator is in the
-// state FRAME_SUSPENDED_YIELD_FROM. Earlier versions have `f_code` and `prev_instr` (which points
-// one unit earlier), and delegation must be inferred from the next instruction.
+// A frame has `f_executable`, which may be None, and `instr_ptr`. A generator that delegates to
+// another object is in the state FRAME_SUSPENDED_YIELD_FROM. Earlier versions have `f_code` and
+// `prev_instr`; `prev_instr` points one unit earlier than `instr_ptr`. On these versions,
+// delegation must be inferred from the next instruction.
 // https://github.com/python/cpython/issues/111354
 #define CYCLEWATCH_HAS_DELEGATION_STATE (PY_VERSION_HEX >= 0x030D0000)
 
@@ -102,9 +103,10 @@
 // https://github.com/python/cpython/issues/103082
 #define CYCLEWATCH_HAS_INSTRUMENTED_OPCODES (PY_VERSION_HEX >= 0x030C0000)
 
-// The table of opcodes that line events have replaced starts with the number of bytes per entry;
-// the first byte of an entry is the opcode. Earlier versions have two bytes per entry and no
-// header. Checked at run time, because the format changed in 3.13.3.
+// For line events, sys.monitoring replaces opcodes and stores the original ones in a table. The
+// table starts with the number of bytes per entry, and the first byte of each entry is the opcode.
+// Earlier versions have two bytes per entry and no header. Checked at run time, because the format
+// changed in 3.13.3.
 // https://github.com/python/cpython/issues/127953
 #define CYCLEWATCH_LINE_TABLE_IS_PACKED (Py_Version >= 0x030D0300)
 
@@ -115,7 +117,8 @@
 // Functions have type parameters (PEP 695). https://github.com/python/cpython/issues/103763
 #define CYCLEWATCH_FUNCTION_HAS_TYPE_PARAMS (PY_VERSION_HEX >= 0x030C0000)
 
-// The head of _asyncio.Future and Task is three words shorter, because flags became bit fields.
+// The first fields of _asyncio.Future and Task occupy three fewer words, because flags became bit
+// fields.
 #define CYCLEWATCH_ASYNCIO_HAS_SHORT_HEAD (PY_VERSION_HEX >= 0x030D0000)
 
 // A future has `fut_awaited_by`, which contains the tasks that wait for the future. asyncio uses it
@@ -126,7 +129,7 @@
 // https://github.com/python/cpython/issues/113884
 #define CYCLEWATCH_SIMPLE_QUEUE_IS_RING (PY_VERSION_HEX >= 0x030D0000)
 
-// A threading.local object has one word fewer before the stored constructor arguments.
+// A threading.local object has one fewer word before the stored constructor arguments.
 #define CYCLEWATCH_THREAD_LOCAL_IS_SHORT (PY_VERSION_HEX >= 0x030D0000)
 
 // Integers store their digit count in a tagged field instead of ob_size.
@@ -136,9 +139,9 @@
 // The instruction tables are in pycore_opcode_metadata.h (formerly pycore_opcode.h).
 #define CYCLEWATCH_HAS_OPCODE_METADATA_HEADER (PY_VERSION_HEX >= 0x030D0000)
 
-// The compiler merges two neighbouring loads and stores of variables into one instruction. In
-// earlier versions, only the specialising interpreter merges them, and
-// cyclewatch_next_instruction() splits them again.
+// The compiler merges two adjacent loads or stores of variables into one instruction. In earlier
+// versions, only the specializing interpreter merges them, and cyclewatch_next_instruction() splits
+// them again.
 #define CYCLEWATCH_COMPILER_PAIRS_VARIABLES (PY_VERSION_HEX >= 0x030D0000)
 
 // tracemalloc's functions are declared in pycore_tracemalloc.h. In earlier versions, Python.h
@@ -149,10 +152,11 @@
 // of a variable. https://github.com/python/cpython/issues/130704
 #define CYCLEWATCH_COMPILER_BORROWS_VARIABLES (PY_VERSION_HEX >= 0x030E0000)
 
-// The interpreter's state contains the codec registry as a struct; formerly as separate fields.
+// The interpreter's state contains the codec registry as a struct. Earlier versions have separate
+// fields.
 #define CYCLEWATCH_CODECS_ARE_A_STRUCT (PY_VERSION_HEX >= 0x030D0000)
 
-// The functions of atexit.register() are in a Python list; formerly in a C array.
+// The functions passed to atexit.register() are in a Python list. Earlier versions use a C array.
 #define CYCLEWATCH_ATEXIT_CALLBACKS_ARE_A_LIST (PY_VERSION_HEX >= 0x030E0000)
 
 // The tables of sys.monitoring are declared in pycore_instruments.h. In earlier versions, Python.h
@@ -170,7 +174,8 @@
 // the stack. https://github.com/python/cpython/issues/102859
 #define CYCLEWATCH_CONDITIONAL_JUMPS_HAVE_DIRECTIONS (PY_VERSION_HEX < 0x030C0000)
 
-// A type's version is valid only if a flag is set. In later versions, an invalid version is 0.
+// A type's version tag is valid only if a flag of the type is set. In later versions, an invalid
+// tag is 0.
 #define CYCLEWATCH_TYPE_VERSION_HAS_FLAG (PY_VERSION_HEX < 0x030D0000)
 
 // A thread's innermost frame is in `cframe->current_frame`; in later versions, in `current_frame`.
@@ -179,6 +184,7 @@
 // The exception being raised is in `curexc_value`; in later versions, in `current_exception`.
 #define CYCLEWATCH_THREAD_HAS_EXCEPTION_TRIPLE (PY_VERSION_HEX < 0x030C0000)
 
-// A frame has the flag `is_entry`, which is set if C code called the function. In later versions,
-// the interpreter inserts a frame without a Python function before such a frame.
+// A frame has the flag `is_entry`, which is set if C code called the function. Later versions have
+// no such flag, but insert a frame without a Python function before the frame of the called
+// function.
 #define CYCLEWATCH_FRAME_KNOWS_ENTRY (PY_VERSION_HEX < 0x030C0000)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// C, not C++: some of the interpreter's internal headers are not valid C++ (_Atomic).
+// C, not C++: some of the interpreter's internal headers use _Atomic, which is not valid C++.
 #define Py_BUILD_CORE 1
 #include "compat/frame_access.h"
 
@@ -20,7 +20,8 @@
 
 #if CYCLEWATCH_LAYOUTS_KNOWN
 
-// The names of the C members of a frame object; generators have different names for these members.
+// The names of the C members that refer to the code and the frame. Frame objects, generators,
+// coroutines and asynchronous generators use different names.
 struct member_names {
     const char* code;
     const char* frame;
@@ -52,8 +53,8 @@ static PyObject* object_in(_PyStackRef word) {
     return (word.bits & kNoObject) != 0 ? NULL : (PyObject*)(word.bits & ~(uintptr_t)kNotCounted);
 }
 
-// The object to which the word owns a reference, or null. Includes immortal objects, whose
-// references are never counted.
+// Returns the object to which the word holds a strong reference, or null. Immortal objects are
+// always returned, because references to them are never counted.
 static PyObject* reference_in(_PyStackRef word) {
     PyObject* const object = object_in(word);
     const int counted = (word.bits & kNotCounted) == 0;
@@ -122,7 +123,7 @@ static int visit_members(const struct member* members, cyclewatch_frame_visitor 
 }
 
 // Visits the variables first, then the temporaries above them. `delegate` is the index of the
-// object that a generator delegates to, or -1.
+// object to which a generator delegates; -1 if it does not delegate.
 static int visit_slots(_PyInterpreterFrame* frame,
                        PyCodeObject* code,
                        int delegate,
@@ -232,7 +233,7 @@ static int is_resume(int opcode) {
     return opcode == RESUME;
 }
 
-// The instruction after a suspended `yield from` or `await` is RESUME 2 or RESUME 3.
+// The instruction after a suspended `yield from` or `await` is RESUME with the argument 2 or 3.
 static int delegates(const PyGenObject* generator, const _PyInterpreterFrame* frame) {
     if (generator->gi_frame_state != FRAME_SUSPENDED) {
         return 0;
@@ -247,8 +248,8 @@ static int delegates(const PyGenObject* generator, const _PyInterpreterFrame* fr
 
 #endif
 
-// The index of the topmost object, or -1. On the stack, a small integer may be above the object
-// that the generator delegates to.
+// The index of the topmost object; -1 if there is none. On the stack, a small integer may be above
+// the object that the generator delegates to.
 static int topmost_object(const _PyInterpreterFrame* frame) {
     int word = words_in_use(frame) - 1;
     while (word >= 0 && object_in(frame->localsplus[word]) == NULL) {
@@ -272,7 +273,7 @@ int cyclewatch_visit_generator(PyObject* object, cyclewatch_frame_visitor visit,
         code = object_in(generator->gi_iframe.f_executable);
     }
 #endif
-    // Plain generators leave gi_origin_or_finalizer uninitialised.
+    // Plain generators leave gi_origin_or_finalizer uninitialized.
     PyObject* const origin = PyGen_CheckExact(object) ? NULL : generator->gi_origin_or_finalizer;
     const struct member members[] = {
         {code, names->code},

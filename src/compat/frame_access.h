@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the references that frames, generators and coroutines own from internal structs.
+// Visits the references owned by frames, generators and coroutines by reading the interpreter's
+// internal structs.
 //
 // Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. These functions do not
 // create references, frame objects or dicts of locals.
@@ -35,33 +36,34 @@ typedef int (*cyclewatch_frame_visitor)(const struct cyclewatch_frame_reference*
 // generator's frame, are not visited, because the thread or the generator owns them.
 int cyclewatch_visit_frame(PyObject* frame, cyclewatch_frame_visitor visit, void* arg);
 
-// Visits the references of a generator, coroutine or asynchronous generator and of its frame. The
-// object to which a generator delegates (yield from, await) is visited as the member `yield_from`.
+// Visits the references owned by a generator, coroutine or asynchronous generator and those owned
+// by its frame. The object to which a generator delegates (yield from, await) is visited as the
+// member `yield_from`.
 int cyclewatch_visit_generator(PyObject* generator, cyclewatch_frame_visitor visit, void* arg);
 
-// Returns a function that visits each reference owned by an object of `type` once. This is
+// Returns a function that visits each reference owned by an object of `type` exactly once. This is
 // tp_traverse, except for generators that may borrow references. The tp_traverse of such a
-// generator visits borrowed references too, so an object would have more visits than references,
-// and a live object would appear to be unreachable. If the layout of generators is unknown, each
-// referent is visited at most once, even if the generator owns several references to it. Returns
-// null for types without tp_traverse.
+// generator visits borrowed references too. An object could then be visited more times than its
+// reference count allows, and a live object could appear to be unreachable. If the layout of
+// generators is unknown, each referent is visited at most once, even if the generator owns several
+// references to it. Returns null for types without tp_traverse.
 traverseproc cyclewatch_counted_traverse(PyTypeObject* type);
 
-// The offsets in bytes at which a frame object stores the references that tp_traverse visits. The
-// inner frame is the struct that the interpreter executes.
+// The byte offsets at which a frame object stores the references that tp_traverse visits. The inner
+// frame is the struct that the interpreter executes.
 enum { CYCLEWATCH_NO_WORD = UINT16_MAX };
 
 struct cyclewatch_frame_words {
     uint16_t words[5];  // of the frame object; CYCLEWATCH_NO_WORD after the last one
     uint16_t inner;     // of the pointer to the inner frame
-    uint16_t owner;     // of the inner frame, as all that follow: a char
-    char owned;         // the frame object owns the references of the inner frame if owner is this
+    uint16_t owner;     // in the inner frame, like all offsets below: a char
+    char owned;         // value of `owner` if the frame object owns the inner frame's references
     uint16_t inner_words[4];  // CYCLEWATCH_NO_WORD after the last one
-    uint16_t count;           // of an int: the number of words in use from `locals` on
+    uint16_t count;           // of an int: the number of words in use, starting at `locals`
     uint16_t locals;
 };
 
-// Null if the layout is unknown: then call tp_traverse.
+// Returns null if the layout is unknown; call tp_traverse in that case.
 const struct cyclewatch_frame_words* cyclewatch_words_of_frames(void);
 
 // The current line of a frame, generator or traceback. `code` and `globals` are borrowed and may be
@@ -76,10 +78,10 @@ struct cyclewatch_position cyclewatch_frame_position(PyObject* frame);
 struct cyclewatch_position cyclewatch_generator_position(PyObject* generator);
 struct cyclewatch_position cyclewatch_traceback_position(PyObject* traceback);
 
-// The kind of reference that a thread's state or one of its running frames holds.
+// The kind of reference held by a thread's state or by one of the thread's running frames.
 enum cyclewatch_thread_slot {
     CYCLEWATCH_THREAD_LOCAL,       // variable `name` of a running frame
-    CYCLEWATCH_THREAD_NAMESPACE,   // the dict of variables or of globals of a running frame
+    CYCLEWATCH_THREAD_NAMESPACE,   // the dict of local or global variables of a running frame
     CYCLEWATCH_THREAD_FUNCTION,    // the function or frame object of a running frame
     CYCLEWATCH_THREAD_TEMPORARY,   // a value on the stack of a running frame
     CYCLEWATCH_THREAD_EXCEPTION,   // an exception that is being handled or raised
@@ -90,18 +92,20 @@ enum cyclewatch_thread_slot {
 
 struct cyclewatch_thread_reference {
     enum cyclewatch_thread_slot slot;
-    // Never null. If `is_stale` is true, this temporary may already be freed, so its address may
-    // only be compared with those of live objects.
+    // Never null. If `is_stale` is true, the target is a temporary that may already have been
+    // freed, so its address may only be compared with the addresses of live objects.
     PyObject* target;
     int is_stale;
     PyObject* name;  // LOCAL: an exact str; null if unknown
     const PyThreadState* thread;
-    // The frame that holds the reference; null and 0 if the thread's state holds it.
+    // The frame that holds the reference; null and 0 if the reference is held by the thread's
+    // state.
     PyCodeObject* code;
     PyObject* globals;
     int line;   // 0: unknown
     int depth;  // 0: the innermost frame of the thread
-    // True if C code may have called the function. The C code may own a tuple of the arguments.
+    // True if C code may have called the frame's function. That C code may own a tuple of the
+    // arguments.
     int called_from_c;
 };
 
@@ -109,8 +113,9 @@ typedef void (*cyclewatch_thread_visitor)(const struct cyclewatch_thread_referen
                                           void* arg);
 
 // Visits the references of all threads of the interpreter and of their running frames, innermost
-// first. This includes the references of running generators, but not the references of suspended
-// generators, which the generator owns. If the layout of frames is unknown, visits no frames.
+// first. This includes the references of running generators. Suspended generators are not included,
+// because they own their references themselves. If the layout of frames is unknown, visits no
+// frames.
 void cyclewatch_visit_threads(cyclewatch_thread_visitor visit, void* arg);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The links of the collector's lists, for the C files of this folder. Include pycore_gc.h first.
+ * The links of the collector's lists, for the C files in this directory. Include pycore_gc.h first.
  *
  * REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: never. */
 #pragma once

@@ -77,8 +77,9 @@ static int take_until_last(PyObject* object, void* context) {
 }
 
 cw_walk_result cw_list_heap(cw_object_list* found, void (*work)(void* context), void* context) {
-    /* The other threads run again when a visit ends, and the visit does not mark its last object. A
-     * first visit finds the last object, and `work` is called when a second visit reaches it. */
+    /* `work` must be called before the visit ends, when the other threads run again, but a visit
+     * does not mark its last object. Therefore, a first visit finds the last object, and a second
+     * visit calls `work` when it reaches that object. */
     listing l = {.found = found, .work = work, .context = context};
     found->count = 0;
     PyUnstable_GC_VisitObjects(remember_last, &l.last);

@@ -73,7 +73,8 @@ static cw_walk_result walk_from(PyGC_Head* start, cw_object_list* found) {
         }
         PyGC_Head* const next = (PyGC_Head*)(link & ~(uintptr_t)kCwLinkFlags);
         __builtin_prefetch((const char*)next + kPrefetchDistance);
-        /* Almost no object has another flag: this single comparison is made for each of them. */
+        /* Almost no object has another flag, so this single comparison suffices for almost every
+         * object. */
         if (__builtin_expect(next->_gc_prev != (uintptr_t)node + kCollecting, 0) &&
             !follows_and_is_collecting(next, node)) {
             if (cw_previous_head(next) != node) {
@@ -109,7 +110,8 @@ cw_walk_result cw_walk_unreachable(PyObject* canary, cw_object_list* found) {
     if (start->_gc_next == 0 || !is_collecting(start)) {
         return CW_WALK_NOT_LISTED;
     }
-    /* With this, the end of the walk needs no comparison for each object. */
+    /* Clearing the flag takes `start` off the fast path of the walk, which therefore need not
+     * compare every object with `start`. */
     start->_gc_prev &= ~(uintptr_t)kCollecting;
     const cw_walk_result result = walk_from(start, found);
     start->_gc_prev |= kCollecting;

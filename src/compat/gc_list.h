@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which objects are tracked, and which of them a collection found unreachable. gc_list.c reads the
  * GC header of each object and the list of unreachable objects. gc_heap.c, for free-threaded
- * builds, reads a bit in each object of the heap. No other file reads them.
+ * builds, reads a bit in each object of the heap. No other file reads this state.
  *
  * REQUIRES (everything here): GIL held. RUNS PYTHON: never. ALLOCATES: no. */
 #pragma once
@@ -22,7 +22,7 @@ typedef enum {
     CW_WALK_NO_MEMORY = 3,  /* not enough memory for all objects */
 } cw_walk_result;
 
-/* A growing array of borrowed references; empty if zero-initialised. It grows by realloc(), which
+/* A growing array of borrowed references; empty if zero-initialized. It grows by realloc(), which
  * remaps the pages of a large array instead of copying it. */
 typedef struct {
     PyObject** objects;
@@ -46,10 +46,10 @@ static inline int cw_add_object(cw_object_list* list, PyObject* object) {
 
 /* Sets `found` to the objects that are unreachable together with `canary`, excluding `canary`.
  * Valid only inside a weakref callback of `canary` that the collector calls, while every
- * unreachable object is still intact. With a GIL, walks the list of unreachable objects from the
- * canary round to itself, and checks that each node points back and that exactly one node, the
- * list's head, lacks the collecting flag. On free-threaded builds, visits every tracked object with
- * the other threads stopped. */
+ * unreachable object is still intact. With a GIL, walks the circular list of unreachable objects,
+ * starting and ending at the canary. Checks that each node points back and that exactly one node,
+ * the list's head, lacks the collecting flag. On free-threaded builds, visits every tracked object
+ * with the other threads stopped. */
 cw_walk_result cw_walk_unreachable(PyObject* canary, cw_object_list* found);
 
 /* True if the running collection found `object` unreachable. Valid at the same time as
@@ -71,9 +71,9 @@ int cw_young_count(void);
 void cw_set_young_count(int count);
 
 /* Removes `object` from its generation and links it to itself. It remains tracked, so that the
- * collector can move it like the weakrefs whose callbacks it is about to call. It does not count as
- * a long-lived object, so that it does not affect when the next full collection runs. REQUIRES:
- * `object` is tracked, and no collection is running. */
+ * collector can move it like the other weak references whose callbacks it is about to call. It does
+ * not count as a long-lived object, so that it does not affect when the next full collection runs.
+ * REQUIRES: `object` is tracked, and no collection is running. */
 void cw_isolate(PyObject* object);
 
 /* Calls `work` once while no other thread runs Python code or changes objects. REQUIRES: `work`
@@ -82,10 +82,11 @@ void cw_isolate(PyObject* object);
 void cw_with_world_stopped(void (*work)(void* context), void* context);
 
 /* Sets `found` to every tracked object that is not frozen, and calls `work` while `found` is
- * complete and the other threads are stopped. CW_WALK_NOT_LISTED if objects were created during the
- * visit: `work` may have been called with an incomplete list, and the caller may try again. For
- * free-threaded builds, where a list alone would be outdated; with a GIL, CW_WALK_BROKEN (see
- * cw_list_generation()). `work`: as for cw_with_world_stopped(). */
+ * complete and the other threads are stopped. Returns CW_WALK_NOT_LISTED if objects were created
+ * during the visit. `work` may then have been called with an incomplete list, and the caller may
+ * try again. Only for free-threaded builds, where a list would be outdated as soon as other threads
+ * run. With a GIL, returns CW_WALK_BROKEN; use cw_list_generation() instead. `work`: as for
+ * cw_with_world_stopped(). */
 cw_walk_result cw_list_heap(cw_object_list* found, void (*work)(void* context), void* context);
 
 /* The number of counted references to `object`, which is less than its reference count if the
@@ -111,7 +112,7 @@ static inline int cw_is_untracked_immortal(PyObject* object) {
 }
 
 /* True if unreachable objects survive (gc.DEBUG_SAVEALL) although the collector clears their weak
- * references: then a dead weak reference does not prove that its object was freed. */
+ * references. In that case, a dead weak reference does not prove that its referent was freed. */
 int cw_keeps_what_it_gave_up(void);
 
 /* True if the collector of the running interpreter was reviewed for this build, so that installing

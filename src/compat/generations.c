@@ -106,7 +106,7 @@ static const PyGC_Head* list_of(int generation) {
     return &((const struct gc_generation*)(generations + offset))->head;
 }
 
-/* Bytes to load ahead: objects of one size are often allocated one after another. */
+/* Bytes to load ahead: objects of the same size are often allocated one after another. */
 enum { kAhead = 512 };
 
 cw_walk_result cw_list_generation(int generation, cw_object_list* found) {
@@ -147,11 +147,12 @@ int cw_tracks_more_than(size_t count) {
     return 0;
 }
 
-/* CPython 3.12 freezes about 400 objects at startup; a call of gc.freeze() freezes thousands. */
+/* CPython 3.12 freezes about 400 objects at startup; a call to gc.freeze() freezes thousands. */
 enum { kFrozenAtStartup = PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000 ? 1000 : 0 };
 
 int cw_has_frozen_objects(void) {
-    /* gc.freeze() appends to the list, so the result is valid until the end of the list changes. */
+    /* gc.freeze() appends to the list, so the previous result is valid as long as the list has the
+     * same end. */
     static const PyGC_Head* end = NULL;
     static int has_frozen = 0;
     const PyGC_Head* const list = list_of(kCwFrozen);

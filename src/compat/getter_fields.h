@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names for the fields of C types whose getters only return a field, such as Cython's `cdef public
-// object name`. tp_getset does not contain the offset of the field. The offset is therefore decoded
-// from the getter's machine code, which is not executed.
+// Finds the names of a C type's struct fields from getters that merely return a field, such as
+// those that Cython generates for `cdef public object name`. tp_getset does not contain the offset
+// of the field. The offset is therefore decoded from the getter's machine code, which is not
+// executed.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never. ALLOCATES: no.
 #pragma once
@@ -16,8 +17,8 @@ extern "C" {
 // do anything else, or on architectures other than x86-64.
 Py_ssize_t cyclewatch_field_of_getter(getter get);
 
-// Returns the name of the field at `offset` in instances of `type`, from the getters of `type` and
-// its bases; null if no getter returns that field. Borrowed from the type.
+// Returns the name of the getter, in `type` or its bases, that returns the field at `offset`; null
+// if there is none. Borrowed from the type.
 const char* cyclewatch_name_of_field(PyTypeObject* type, Py_ssize_t offset);
 
 #ifdef __cplusplus

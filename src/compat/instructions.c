@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// C, not C++: some of the interpreter's internal headers are not valid C++ (_Atomic).
+// C, not C++: some of the interpreter's internal headers use _Atomic, which is not valid C++.
 #define Py_BUILD_CORE 1
-// The tables of specialised instructions and inline caches are not exported, so define them here.
+// The tables of specialized instructions and inline caches are not exported, so define them here.
 #define NEED_OPCODE_TABLES 1
 #define NEED_OPCODE_METADATA 1
 #include "compat/instructions.h"
@@ -28,9 +28,9 @@ static int argument_at(PyCodeObject* code, Py_ssize_t index) {
     return _PyCode_CODE(code)[index].op.arg;
 }
 
-// The original opcode of an instruction that sys.monitoring (a debugger, a coverage tool) replaced.
-// Only jumps, returns, yields and instructions with inline caches are converted back, because all
-// other instrumented instructions are one unit long and do not store attributes.
+// The original opcode of an instruction that sys.monitoring replaced for a debugger or coverage
+// tool. Only jumps, returns, yields and instructions with inline caches are converted back, because
+// all other instrumented instructions are one code unit long and do not store attributes.
 static int without_instrument(int opcode) {
     switch (opcode) {
         case INSTRUMENTED_RESUME:
@@ -72,8 +72,8 @@ static int without_instrument(int opcode) {
     }
 }
 
-// The opcode that INSTRUMENTED_LINE replaced at `index`. The layout of the table depends on the
-// running interpreter, because it changed within a minor version.
+// The opcode that was replaced with INSTRUMENTED_LINE at `index`. The layout of `lines` changed
+// within a minor version and is therefore determined at run time.
 static int opcode_under_line(const void* lines, Py_ssize_t index) {
     const uint8_t* const bytes = lines;
     if (CYCLEWATCH_LINE_TABLE_IS_PACKED) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instructions of a code object as the compiler emitted them, that is, specialised and
-// instrumented instructions are converted back.
+// The instructions of a code object as the compiler emitted them: specialized and instrumented
+// instructions are converted back.
 //
 // Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no.
 #pragma once
@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-// One instruction. To start before the first instruction, initialise this struct with {0}.
+// One instruction. To start before the first instruction, initialize this struct with {0}.
 struct cyclewatch_instruction {
     Py_ssize_t index;  // in units
     Py_ssize_t next;   // index of the next instruction, after the inline caches
@@ -19,13 +19,14 @@ struct cyclewatch_instruction {
     int argument;  // including preceding EXTENDED_ARGs
 };
 
-// Advances to the next instruction. Returns false at the end, at an unreadable instruction (the JIT
-// or sys.monitoring replaced it), and always if the layout of instructions is unreliable
-// (object_layout.h). An instrumented instruction is converted back only if it jumps, returns or
-// has inline caches; attribute stores are never instrumented.
+// Advances to the next instruction. Returns false at the end of the code and at an unreadable
+// instruction. An instruction is unreadable if the JIT or sys.monitoring has replaced it and the
+// original opcode is unknown. Always returns false if the layout of instructions failed the layout
+// check (object_layout.h). An instrumented instruction is converted back only if it jumps, returns
+// or has inline caches; attribute stores are never instrumented.
 int cyclewatch_next_instruction(PyCodeObject* code, struct cyclewatch_instruction* instruction);
 
-// Converts the index of a unit to the byte offset used by line tables.
+// Converts the index of a code unit to the byte offset used by line tables.
 int cyclewatch_byte_offset(Py_ssize_t index);
 
 #ifdef __cplusplus

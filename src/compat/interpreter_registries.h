@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The objects that the interpreter's state refers to on behalf of atexit.register(),
- * codecs.register() and os.register_at_fork(). The functions of sys.addaudithook() are in a list
- * that the collector does not track, which cannot be told apart from other memory.
+ * The objects to which the interpreter's state refers because they were passed to
+ * atexit.register(), codecs.register() or os.register_at_fork(). Functions passed to
+ * sys.addaudithook() are not visited: they are in an untracked list, which cannot be distinguished
+ * from other memory.
  *
  * REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: never. */
 #pragma once
@@ -19,14 +20,14 @@ struct cyclewatch_registry {
 };
 
 /* `target`: may only be compared with the addresses of live objects, because a bug fix release may
- * have moved the fields. An object of another type than `registry->type` is not the one that the
- * registry refers to. */
+ * have moved the fields. If the object's type differs from `registry->type`, the registry does not
+ * refer to the object. */
 typedef void (*cyclewatch_registry_visitor)(const struct cyclewatch_registry* registry,
                                             PyObject* target,
                                             void* arg);
 
-/* `atexit_callbacks`: the number of callbacks according to the module atexit; if the interpreter's
- * state contains another number, the callbacks and the fields near them are not visited. Visits
+/* `atexit_callbacks`: the number of callbacks according to the atexit module. If the interpreter's
+ * state contains a different number, the callbacks and the fields near them are not visited. Visits
  * nothing on free-threaded builds and on versions with unknown layouts. */
 void cyclewatch_visit_registries(Py_ssize_t atexit_callbacks,
                                  cyclewatch_registry_visitor visit,

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-// The first word of the Task struct after the fields of Future.
+// In the Task struct, the index of the first word after the fields that Future also has.
 #if CYCLEWATCH_ASYNCIO_HAS_AWAITED_BY
 #define CYCLEWATCH_TASK_WORD 15
 #elif CYCLEWATCH_ASYNCIO_HAS_SHORT_HEAD

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// C, not C++: some of the interpreter's internal headers are not valid C++ (_Atomic).
+// C, not C++: some of the interpreter's internal headers use _Atomic, which is not valid C++.
 #define Py_BUILD_CORE 1
 #include "compat/object_layout.h"
 
@@ -73,8 +73,8 @@ static int end_at_first(PyObject* object, void* arg) {
     return 1;
 }
 
-// Checks the dict instead of the interpreter's version, because distributions have backported the
-// change in whether the object or the dict owns the values.
+// True if the dict, not the object, owns the values. The interpreter's version does not determine
+// this, because distributions have backported the change of ownership.
 static int holds_values(PyObject* dict) {
     return PyDict_Type.tp_traverse(dict, end_at_first, NULL) != 0;
 }
@@ -223,8 +223,8 @@ int cyclewatch_visit_members(PyTypeObject* type,
 
 #if CYCLEWATCH_HAS_NO_GIL
 
-// A thread that drops the last reference to another thread's object does not free it, but adds it
-// to that thread's queue, which keeps one reference.
+// A thread that drops the last reference to another thread's object does not free the object. It
+// adds the object to the other thread's queue, which keeps one reference.
 static int is_queued_for_owner(PyObject* object) {
     return (object->ob_ref_shared & _Py_REF_SHARED_FLAG_MASK) == _Py_REF_QUEUED &&
            Py_REFCNT(object) == 1;

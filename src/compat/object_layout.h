@@ -3,7 +3,7 @@
 //
 // Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. These functions do not
 // create references, and never create an instance's __dict__. A dict created inside a collection
-// would add references after the collector has counted them, so the collector would consider
+// would hold references that the collector has not counted, so the collector would consider
 // unreachable objects reachable.
 #pragma once
 
@@ -13,9 +13,7 @@
 extern "C" {
 #endif
 
-// The internal layouts that failed the layout check in this process. python::check_layouts() writes
-// this variable once. object_layout.c, plain_instance.c, frame_access.c and instructions.c check it
-// before each access.
+// The internal layouts that python::check_layouts() tests.
 enum cyclewatch_layout {
     CYCLEWATCH_LAYOUT_INLINE_VALUES = 1,  // attribute values without a __dict__
     CYCLEWATCH_LAYOUT_INSTANCE_DICT = 2,  // the __dict__ of an instance
@@ -24,7 +22,9 @@ enum cyclewatch_layout {
     CYCLEWATCH_LAYOUT_INSTRUCTIONS = 16,  // the instructions of code objects
 };
 
-// A bit set of cyclewatch_layout. Write it only with the GIL held.
+// The layouts that failed the check in this process, as a set of cyclewatch_layout bits.
+// python::check_layouts() sets this variable once, with the GIL held. object_layout.c,
+// plain_instance.c, frame_access.c and instructions.c read it before each access to a struct.
 extern unsigned cyclewatch_unreliable_layouts;
 
 // Receives one attribute; `name` is a str. A nonzero result ends the visit.
@@ -37,8 +37,8 @@ typedef int (*cyclewatch_member_visitor)(const char* name,
                                          Py_ssize_t offset,
                                          void* arg);
 
-// Visits the attributes stored in the instance instead of a __dict__. Returns the result that ended
-// the visit, or 0.
+// Visits the attributes that are stored in the instance rather than in a __dict__. Returns the
+// result that ended the visit, or 0.
 int cyclewatch_visit_attribute_values(PyObject* object,
                                       cyclewatch_attribute_visitor visit,
                                       void* arg);
@@ -54,7 +54,8 @@ int cyclewatch_dict_borrows_values(PyObject* dict);
 // modified; 0 if the type has no such number yet.
 unsigned cyclewatch_type_version(PyTypeObject* type);
 
-// True if `type` was created by a class statement or type(), so that its members are `__slots__`.
+// True if `type` was created by a class statement or type(), so that its tp_members are its
+// `__slots__`.
 int cyclewatch_type_has_slots(PyTypeObject* type);
 
 // Visits the object members that `type` itself declares, but not those that its bases declare.
@@ -64,8 +65,8 @@ int cyclewatch_visit_members(PyTypeObject* type,
                              void* arg);
 
 // True if the referent of the weak reference `weakref` is dead. On free-threaded builds, also true
-// if the referent is queued for the thread that created it, which must free it. REQUIRES: GIL held,
-// other threads stopped (cw_with_world_stopped()). RUNS PYTHON: never. ALLOCATES: no.
+// if the referent is queued to be freed by the thread that created it. REQUIRES: GIL held, other
+// threads stopped (cw_with_world_stopped()). RUNS PYTHON: never. ALLOCATES: no.
 int cyclewatch_weakref_is_dead(PyObject* weakref);
 
 #ifdef __cplusplus

@@ -66,8 +66,7 @@ static void push_constant(struct cyclewatch_operand_stack* stack, PyObject* cons
     push(stack, value);
 }
 
-// Ignores assignments of constants, because most of these assignments only initialise a variable to
-// None.
+// Ignores assignments of constants, because most of them only initialize a variable to None.
 static void assign(struct cyclewatch_operand_stack* stack, int variable) {
     const struct cyclewatch_operand value = cyclewatch_operand_at(stack, 0);
     pop(stack, 1);
@@ -101,7 +100,7 @@ static int is_call(int opcode) {
 }
 
 // The result of a call such as `f(a, b)`. The two words below the arguments are the function and
-// NULL, or a method and its object. For CALL_KW, the names of the keywords are on top of the stack.
+// NULL, or a method and its object. For CALL_KW, the tuple of keyword names is on top of the stack.
 static struct cyclewatch_operand call_result(const struct cyclewatch_operand_stack* stack,
                                              PyCodeObject* code,
                                              const struct cyclewatch_instruction* at) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tracks the values on the interpreter's stack while bytecode is read, without running it. For each
-// value, this is the variable from which it was loaded, or the call that returned it. Used to
-// determine which object creates another, and whether a stored value was created or passed in
+// Tracks the values on the interpreter's stack while bytecode is read, without running it. Records,
+// for each value, the variable from which it was loaded or the call that returned it. Used to
+// determine which objects create which others, and whether a stored value was created or passed in
 // (capture/store_search and class_methods). Only the instructions that matter for this purpose are
 // interpreted; the values that other instructions push are unknown.
 //
@@ -22,8 +22,8 @@ extern "C" {
 // `variable` and `of_variable` are indices into the frame's variables (code_names.h), or -1. An
 // unknown value has -1 in both, and 0 in all other fields.
 struct cyclewatch_operand {
-    int variable;              // it was loaded from
-    int of_variable;           // it is an attribute of
+    int variable;              // the variable from which the value was loaded
+    int of_variable;           // the variable of which the value is an attribute
     PyObject* constant;        // a constant of the code (None for a small integer), or null
     int is_call;               // true: the result of a call
     PyObject* name;            // name of the value or of the called function, or null
@@ -43,12 +43,12 @@ struct cyclewatch_operand_stack {
         int depth;
     } branches[CYCLEWATCH_BRANCHES];  // the latest forward jumps
     int next_branch;
-    int is_reached;  // false: the previous instruction never continues with this one
+    int is_reached;  // false: control never passes from the previous instruction to this one
 };
 
-// Returns the value at `depth` below the top. If that value was loaded from a variable to which
-// another value had been assigned, returns the assigned value, which is unknown after several
-// assignments.
+// Returns the value at `depth` below the top. If the value was loaded from a variable to which the
+// code has assigned a value, returns the assigned value instead. If the code has assigned the
+// variable several times, the result is unknown.
 struct cyclewatch_operand cyclewatch_operand_at(const struct cyclewatch_operand_stack* stack,
                                                 int depth);
 
@@ -62,8 +62,8 @@ typedef int (*cyclewatch_operands_visitor)(const struct cyclewatch_operand_stack
 
 int cyclewatch_visit_operands(PyCodeObject* code, cyclewatch_operands_visitor visit, void* arg);
 
-// `called` is the result of the call. `offset` is the byte offset of the call in the code, for
-// cyclewatch_line_at(). A nonzero result ends the visit.
+// `called` describes the result of the call. `offset` is the byte offset of the call in the code,
+// for cyclewatch_line_at(). A nonzero result ends the visit.
 typedef int (*cyclewatch_call_visitor)(const struct cyclewatch_operand* called,
                                        int offset,
                                        void* arg);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Plain instances: instances of Python classes whose attributes are in slots, in an array of
- * values, or in both. Most garbage consists of them, and visiting slots and values directly takes
- * half the time of tp_traverse, which searches the type again for each object.
+ * values, or in both. Most garbage consists of plain instances. Visiting their slots and values
+ * directly takes half the time of tp_traverse, which walks the type and its bases again for each
+ * object.
  *
  * REQUIRES (everything here): GIL held. RUNS PYTHON: never. */
 #pragma once
@@ -18,15 +19,15 @@ extern "C" {
 
 enum { CW_MAX_PLAIN_SLOTS = 10 };
 
-/* The location of references in the instances of one class. Valid as long as the class. */
+/* The offsets of the references in instances of one class. Valid as long as the class exists. */
 typedef struct {
     const Py_ssize_t* value_count; /* size of the array of values; NULL: there is no array */
     uint16_t slot_count;
     uint16_t slots[CW_MAX_PLAIN_SLOTS]; /* offsets in bytes */
 } cw_plain_layout;
 
-/* Stores the tp_traverse of `sample`, a Python class, to recognise other Python classes, and checks
- * the layout of dicts with its namespace. Until this is called, no class is plain. */
+/* Stores the tp_traverse of `sample`, a Python class, to recognize other Python classes. Uses the
+ * namespace of `sample` to check the layout of dicts. Until this is called, no class is plain. */
 void cw_learn_plain_instances(PyTypeObject* sample);
 
 /* Returns false if the instances of `type` are not plain or their layout is unknown. */
@@ -45,9 +46,9 @@ typedef struct {
  * _PyObject_DictOrValuesPointer(). Since 3.13, _PyObject_ManagedDictPointer(). */
 enum { kCwValuesWord = CYCLEWATCH_HAS_VALUES_AND_DICT_POINTERS ? -4 : -3 };
 
-/* Returns the values of an instance whose layout has a `value_count`, and stores their number; each
- * may be NULL. Returns NULL if the instance has a dict: then call tp_traverse. The references of a
- * plain instance are its values, its slots and its type. */
+/* Returns the values of an instance whose layout has a `value_count`, and stores their number. Each
+ * value may be NULL. Returns NULL if the instance has a dict; call tp_traverse in that case. The
+ * references of a plain instance are its values, its slots and its type. */
 static inline PyObject* const* cw_plain_values(PyObject* object,
                                                const cw_plain_layout* layout,
                                                Py_ssize_t* count) {
@@ -69,7 +70,8 @@ static inline PyObject* const* cw_plain_values(PyObject* object,
 #endif
 }
 
-/* Loads the attribute values of an instance or the items of a list, which are not in the object. */
+/* Prefetches the attribute values of an instance or the items of a list if they are stored outside
+ * the object. */
 static inline void cw_prefetch_references(PyObject* object) {
     if (Py_IS_TYPE(object, &PyList_Type)) {
         __builtin_prefetch(((PyListObject*)object)->ob_item);
@@ -92,8 +94,8 @@ typedef struct {
     uint16_t count;
 } cw_fields;
 
-/* Returns false unless `fields` are all references of the instances of `type`: exceptions without a
- * struct of their own, tracebacks, cells and bound methods. */
+/* Stores the fields that contain all references of an instance of `type`. Returns false for types
+ * other than tracebacks, cells, bound methods, and exceptions without a struct of their own. */
 int cw_fields_of(PyTypeObject* type, cw_fields* fields);
 
 /* The beginning of PyDictKeysObject, compared with it in plain_instance.c. */
@@ -115,8 +117,9 @@ typedef struct {
 /* Returns false if cw_dict_entries() must not be called. */
 int cw_has_dict_entries(void);
 
-/* Stores the entries of an exact dict whose keys are exact strings; tp_traverse visits only their
- * values. Returns NULL for other dicts: then call tp_traverse. */
+/* Returns the entries of an exact dict whose keys are exact strings, and stores their number.
+ * tp_traverse visits only the values of such a dict. Returns NULL for other dicts; call tp_traverse
+ * for them. */
 static inline const cw_dict_entry* cw_dict_entries(PyObject* dict, Py_ssize_t* count) {
     enum { kStringKeys = 1 };
     const cw_dict_keys* const keys = (const cw_dict_keys*)((PyDictObject*)dict)->ma_keys;

@@ -45,7 +45,7 @@ std::unique_ptr<CudaDriver> CudaDriver::find() {
         return nullptr;
     }
     Functions found{};
-    // The unsuffixed cuMemGetInfo is an old function with 32-bit sizes.
+    // The symbol cuMemGetInfo without a suffix is an old function with 32-bit sizes.
     const bool complete =
         library.take(found.context_get_current, "cuCtxGetCurrent") &&
         library.take(found.context_get_device, "cuCtxGetDevice") &&

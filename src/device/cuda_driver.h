@@ -21,14 +21,14 @@ namespace cyclewatch::device {
 
 class CudaDriver {
   public:
-    // Null if the driver is not loaded or lacks one of the functions. May throw std::bad_alloc.
+    // Null if the driver is not loaded or lacks a required function. May throw std::bad_alloc.
     static std::unique_ptr<CudaDriver> find();
 
     // nullopt until the program has initialized CUDA.
     [[nodiscard]] std::optional<int> device_count() const noexcept;
 
-    // Both functions return nullopt if the calling thread has no live context or the driver reports
-    // an error.
+    // The following two functions return nullopt if the calling thread has no live context or the
+    // driver reports an error.
     [[nodiscard]] std::optional<PointerFacts> pointer_facts(std::uint64_t address) const noexcept;
     [[nodiscard]] std::optional<FreeMemory> memory() const noexcept;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queries about this process's device memory. They use the CUDA driver if the program has loaded
-// it. docs/design/devices.md explains each rule.
+// it. docs/design/devices.md explains the restrictions below.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never.
 // PROMISES: does not load or initialize libraries, create contexts, set or clear CUDA errors, or
@@ -37,7 +37,7 @@ struct PointerFacts {
     int device = 0;
 };
 
-// The queries and their cached state. The free functions below use one instance per process.
+// The queries and their cached state. The free functions below share one instance per process.
 class DeviceQueries {
   public:
     explicit DeviceQueries(std::string device_files = "/dev");
@@ -63,14 +63,14 @@ class DeviceQueries {
 };
 
 // True if a CUDA library is loaded and a device is available. Once the program has initialized
-// CUDA, the result depends on the driver's device count, and a positive result is final. Before
-// CUDA is initialized, it must not be called, so the result depends on the system's device files.
-// Cheap enough for every collection, because it only reads the loader's counter and calls one
-// driver function.
+// CUDA, the result depends on the driver's device count. Before that, CUDA must not be called, so
+// the result depends on the system's device files. Once the driver has reported a device, the
+// result remains true. Cheap enough for every collection, because the function only reads the
+// dynamic loader's counter and calls one driver function.
 [[nodiscard]] bool accelerator_usable() noexcept;
 
-// Both functions return nullopt in a forked child. They also return nullopt if the driver is not
-// loaded, has no live context on the calling thread, or reports an error.
+// The following two functions return nullopt in a forked child. They also return nullopt if the
+// driver is not loaded, has no live context on the calling thread, or reports an error.
 [[nodiscard]] std::optional<FreeMemory> current_device_memory() noexcept;
 [[nodiscard]] std::optional<PointerFacts> pointer_facts(std::uint64_t address) noexcept;
 

@@ -14,11 +14,11 @@ namespace cyclewatch::device {
 // The index in "cuda:<index>"; nullopt for any other text.
 [[nodiscard]] std::optional<int> cuda_number(std::string_view device) noexcept;
 
-// Selects all devices unless created by parse().
+// A default-constructed selection contains all devices.
 class DeviceSelection {
   public:
-    // Each word is "auto", "all", a known device kind, or a kind with an index ("cuda:1").
-    // The error names the invalid word and lists the valid ones.
+    // Each word is "auto", "all", a known device kind, or a kind with an index ("cuda:1"). The
+    // error names the invalid word and lists the valid words.
     static base::Result<DeviceSelection> parse(const std::vector<std::string>& words);
 
     // True if memory on `device` ("cuda:0", "cpu") is watched. "auto" selects every accelerator if

@@ -28,7 +28,7 @@ bool has_stem(std::string_view path, std::string_view stem) noexcept {
     return (next == '.' || next == '-') && file.find(".so") != std::string_view::npos;
 }
 
-// Runs with the loader's lock held, so it must not load libraries or look up symbols.
+// Runs with the dynamic loader's lock held, so it must not load libraries or look up symbols.
 int visit(dl_phdr_info* info, std::size_t, void* argument) noexcept {
     auto& search = *static_cast<LibrarySearch*>(argument);
     if (info->dlpi_name == nullptr || !has_stem(info->dlpi_name, search.stem)) {

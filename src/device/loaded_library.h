@@ -6,7 +6,7 @@
 
 namespace cyclewatch::device {
 
-// The loader's count of libraries loaded since the process started. It never decreases.
+// The dynamic loader's count of libraries loaded since the process started. It never decreases.
 [[nodiscard]] unsigned long long libraries_ever_loaded() noexcept;
 
 // A handle to a loaded library. The library stays loaded, and its functions callable, for the
@@ -21,8 +21,8 @@ class LoadedLibrary {
     LoadedLibrary& operator=(const LoadedLibrary&) = delete;
 
     // The first library, in load order, whose file name is `stem` followed by '.' or '-', such as
-    // libcudart.so.13 and libcudart-9335f6a2.so.12. Empty if there is none. May throw
-    // std::bad_alloc.
+    // libcudart.so.13 or libcudart-9335f6a2.so.12 for the stem "libcudart". Empty if there is none.
+    // May throw std::bad_alloc.
     static LoadedLibrary find(std::string_view stem);
 
     explicit operator bool() const noexcept { return handle_ != nullptr; }

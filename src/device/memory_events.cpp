@@ -26,7 +26,7 @@ bool matches(const CollectedStorage& storage,
 std::optional<std::size_t> allocation_of(const CollectedStorage& storage,
                                          std::span<const MemoryEvent> events) {
     std::optional<std::size_t> found;
-    std::optional<std::size_t> open;  // the allocation not freed yet
+    std::optional<std::size_t> open;  // the allocation that has not been freed yet
     bool ambiguous = false;
     const auto close = [&](const MemoryEvent* freed) {
         if (open && matches(storage, events[*open], freed)) {
@@ -39,7 +39,7 @@ std::optional<std::size_t> allocation_of(const CollectedStorage& storage,
         if (events[i].kind == MemoryEvent::Kind::freed) {
             close(&events[i]);
         } else {
-            open = i;  // drops an open allocation: when it was freed is unknown
+            open = i;  // drops an open allocation, because the time of its free is unknown
         }
     }
     close(nullptr);

@@ -13,7 +13,7 @@
 
 namespace cyclewatch::device {
 
-// The clock of torch's memory history.
+// A timestamp from the clock that torch's memory history uses.
 struct WallTime {
     std::int64_t microseconds = 0;  // since the epoch
 
@@ -34,7 +34,7 @@ struct CollectedStorage {
     WallTime settled;      // after the collection
 };
 
-// An event of torch's memory history, at one address.
+// An event at one address in torch's memory history.
 struct MemoryEvent {
     enum class Kind : std::uint8_t { allocated, freed };
     Kind kind = Kind::allocated;
@@ -46,10 +46,10 @@ struct MemoryEvent {
 // counter.
 inline constexpr std::int64_t kTimestampError = 100;  // microseconds
 
-// The index in `events` of the allocation of `storage`. This allocation has the storage's size and
-// precedes the collection. If the storage was released, the allocation was freed during the
-// collection; otherwise, it was not freed before the collection ended. `events` contains the events
-// at the storage's address, in recorded order. Returns nullopt unless exactly one allocation
+// The index in `events` of the event that allocated `storage`. The allocation has the storage's
+// size and precedes the collection. If the storage was released, the allocation was freed during
+// the collection; otherwise, it was not freed before the collection ended. `events` contains the
+// events at the storage's address, in recorded order. Returns nullopt unless exactly one allocation
 // matches.
 [[nodiscard]] std::optional<std::size_t> allocation_of(const CollectedStorage& storage,
                                                        std::span<const MemoryEvent> events);

@@ -50,8 +50,7 @@ std::optional<std::uint64_t> resident_bytes() noexcept {
 
 }  // namespace
 
-// Prefers torch's own count, because CUDA also reports freed memory that torch's allocator caches
-// as used.
+// Prefers torch's own count, because CUDA also counts freed memory that torch's allocator caches.
 std::optional<MemorySampler::InUse> MemorySampler::in_use_of_cuda(int device) noexcept {
     const auto slot = static_cast<std::size_t>(device);
     const std::uint64_t known_total = slot < totals_.size() ? totals_[slot] : 0;

@@ -25,8 +25,9 @@ class MemorySampler {
     explicit MemorySampler(AskFree ask_free = &current_device_memory) noexcept
         : ask_free_(ask_free) {}
 
-    // Call this before the collector frees any objects. Returns one sample for each device of
-    // `storages` whose memory use is known. May throw std::bad_alloc.
+    // Call this before the collector frees any objects. Returns one sample for each device that
+    // contains one of the `storages`, except devices whose memory use is unknown. May throw
+    // std::bad_alloc.
     [[nodiscard]] std::vector<model::DeviceMemory> before(std::span<const model::Storage> storages);
 
     // Call this after the collector has freed the objects. Completes the samples. Drops a sample

@@ -27,8 +27,8 @@ void OwnerDetector::add_outside(OutsideEntry& unused,
     ++outside_count_;
 }
 
-// Takes time proportional to the number of entries, not of slots. In most collections, there are
-// few entries.
+// Takes time proportional to the number of entries, not to the number of slots. In most
+// collections, there are few entries.
 void OwnerDetector::clear_outside() noexcept {
     for (std::uint32_t slot = last_outside_; slot != kNoEntry;) {
         slot = std::exchange(outside_[slot], OutsideEntry{}).next;
@@ -57,8 +57,8 @@ OwnerDetector::OutsideEntry& OwnerDetector::outside_entry(PyObject* object) {
             grow_outside();
             entry = &find_outside(object);
         }
-        // This count remains valid, because only hold() changes reference counts during the search,
-        // and hold() is called only after the entry has been created.
+        // The reference count read here remains valid, because only hold() changes reference counts
+        // during the search, and hold() is called only after the entry has been created.
         constexpr Py_ssize_t kMost = std::numeric_limits<std::int32_t>::max();
         add_outside(*entry, object, static_cast<std::int32_t>(std::min(Py_REFCNT(object), kMost)));
     }
@@ -197,17 +197,16 @@ void OwnerDetector::visit_all(std::span<PyObject* const> objects) {
     } else {
         visit_range<kHasFlags, true>(objects);
     }
-    // dying_ grows during the loop, because an object to which only a dying object refers also
-    // dies.
+    // dying_ grows during the loop, because an object to which only dying objects refer also dies.
     for (std::size_t i = 0; i < dying_.size(); ++i) {
         PyObject* const object = dying_[i];
         visit_range<kHasFlags, false>({&object, 1});
     }
 }
 
-// If a module stores its own output, the output's autograd graph refers to the module's parameters.
-// These references are invisible to the collector, which treats the parameters as alive although
-// they die with the module.
+// If a torch module stores its own output, the output's autograd graph refers to the module's
+// parameters. These references are invisible to the collector, which treats the parameters as alive
+// although they die with the module.
 void OwnerDetector::add_externally_held_owners(Detection& detection) {
     for (PyObject* const object : outside_owners_) {
         OwnerReader* const reader = types_.of(Py_TYPE(object)).reader;

@@ -30,37 +30,39 @@ struct DetectedOwner {
 struct Detection {
     std::vector<DetectedOwner> owners;  // those in the set first, in the set's order
     // Objects outside the set that die with it. Every reference to such an object comes from the
-    // set or from another dependent, or is one of OwnerReader::hidden_references().
+    // set or from another dependent, or is counted by OwnerReader::hidden_references().
     std::vector<PyObject*> dependents;
-    // Strong references that keep objects outside the set alive, because a faulty tp_traverse may
-    // visit an object that is freed as soon as tp_traverse returns. Releasing them may run Python.
+    // Strong references to objects outside the set. They are needed because a faulty tp_traverse
+    // may visit an object that would otherwise be freed as soon as tp_traverse returns. Releasing
+    // them may run Python.
     std::vector<python::OwnedRef> held;
 };
 
 class OwnerDetector {
   public:
-    // Visits every object and reference of the set once. `detection.dependents` stays empty if no
-    // owner is found. May throw std::bad_alloc.
+    // Visits each object in the set, and each of the object's references, once.
+    // `detection.dependents` stays empty if no owner is found. May throw std::bad_alloc.
     void detect(const collector::UnreachableSet& unreachable,
                 OwnerRegistry& registry,
                 Detection& detection);
 
-    // Number of types that detect() classified because no verdict of an earlier collection applied.
+    // Number of types that detect() classified because no verdict from an earlier collection could
+    // be reused.
     [[nodiscard]] std::size_t classified_types() const noexcept { return types_.classified(); }
 
   private:
     // An object outside the set.
     struct OutsideEntry {
         PyObject* object = nullptr;  // null: unused
-        // Number of references that the search has not found yet. Negative if a faulty tp_traverse
-        // visits a reference twice.
+        // Number of references to `object` that the search has not found yet. Negative if a faulty
+        // tp_traverse visits a reference twice.
         std::int32_t unknown = 0;
-        std::uint32_t next = kNoEntry;  // slot of the entry that was added before
+        std::uint32_t next = kNoEntry;  // slot of the previously added entry
     };
     static constexpr std::uint32_t kNoEntry = UINT32_MAX;
 
-    // The first slot to search for `object`. The hash is used as a byte offset, because an entry
-    // has 16 bytes and objects are at least 16 bytes apart.
+    // The first slot to search for `object`. The hash is used as a byte offset, because an entry is
+    // 16 bytes long and objects are at least 16 bytes apart.
     [[nodiscard]] OutsideEntry& first_slot(PyObject* object) noexcept {
         const auto address = reinterpret_cast<std::uintptr_t>(object);
         return *reinterpret_cast<OutsideEntry*>(reinterpret_cast<char*>(outside_.data()) +
@@ -76,7 +78,7 @@ class OwnerDetector {
     // Creates a strong reference to `object` and appends it to `list`.
     void hold(PyObject* object, std::vector<PyObject*>& list);
 
-    // Visits the references of all `objects`, and then those of all objects in dying_.
+    // Visits the references of all `objects`, then the references of all objects in dying_.
     template <bool kHasFlags>
     void visit_all(std::span<PyObject* const> objects);
     template <bool kHasFlags, bool kPrefetch>
@@ -84,7 +86,7 @@ class OwnerDetector {
     template <bool kHasFlags>
     void visit_references(PyObject* object);
     const TypeVerdict& recognise(PyObject* object);
-    // The entry of inert_types_ for `type`.
+    // The entry for `type` in inert_types_.
     PyTypeObject*& inert_type(PyTypeObject* type) noexcept {
         return inert_types_[(reinterpret_cast<std::uintptr_t>(type) >> 5) % inert_types_.size()];
     }
@@ -94,8 +96,8 @@ class OwnerDetector {
     bool visit(PyObject* target) noexcept;
     // visit() without its shortcuts.
     bool visit_any(PyObject* target) noexcept;
-    // Called when all references to `object`, which is outside the set, have been found, so that no
-    // live object refers to it. Returns false if out of memory.
+    // Called when all references to `object`, which is outside the set, have been found. This means
+    // that no live object refers to `object`. Returns false if out of memory.
     bool add_dying(PyObject* object) noexcept;
     // A visitproc that sets out_of_memory_ if visit() fails.
     template <bool kHasFlags>
@@ -109,7 +111,7 @@ class OwnerDetector {
     TypeVerdicts types_;
     std::array<PyTypeObject*, 256> inert_types_{};  // seen in this collection
     std::vector<OutsideEntry> outside_;             // open addressing
-    std::uintptr_t outside_mask_ = 0;               // of the offset of an entry, in bytes
+    std::uintptr_t outside_mask_ = 0;               // mask for the byte offset of an entry
     std::uint32_t outside_count_ = 0;
     std::uint32_t last_outside_ = kNoEntry;  // slot of the entry that was added last
     std::vector<PyObject*> outside_owners_;

@@ -4,7 +4,8 @@
 //
 // Rules for every reader (docs/design/collector.md explains them):
 //   REQUIRES: GIL held. RUNS PYTHON: no user code; only C getters of the library.
-//   Must not create a GC object that refers to the object read, or leave a Python error set.
+//   Must not create a GC object that refers to the object being read.
+//   Must not leave a Python error set.
 #pragma once
 
 #include <Python.h>
@@ -26,7 +27,7 @@ class WeakStorage {
     [[nodiscard]] virtual bool released() noexcept = 0;
 };
 
-// An object of the library to which no Python code refers. Several readings may list it.
+// A library object to which no Python code refers. Several readings may list it.
 struct UnsharedObject {
     const PyObject* object = nullptr;   // identifies it; may be dangling
     std::int64_t known_references = 0;  // number of references to the storage that it accounts for
@@ -48,7 +49,7 @@ struct OwnerReading {
     std::uint64_t storage_references = 0;  // 0: unknown
     std::int64_t known_references = 0;
     PyObject* base = nullptr;  // borrowed; if it dies too, it accounts for one more reference
-    // Objects to which only the library refers, and that may refer to the storage.
+    // Objects that may refer to the storage and that are referenced only by the library.
     std::vector<UnsharedObject> unshared;
     bool goes_with_storage = false;   // the owner dies if and only if the storage does
     std::vector<OwnerReading> parts;  // storages that die with the owner and that only
@@ -61,18 +62,18 @@ enum class ReadOutcome : std::uint8_t {
     failed,        // skipped and counted; logged once per reader
 };
 
-// A reference that the library holds, invisible to the collector.
+// A reference that the library holds and that is invisible to the collector.
 struct LibraryReference {
     const char* attribute = "";  // the attribute that returns the target
     bool removable = false;      // by assigning None to the attribute
     PyObject* target = nullptr;  // borrowed; alive as long as the holder
-    // True for one of the library's references to a target if all of these references are known.
-    // Together, they own one reference to the Python object of the target.
+    // All references from the library to one target together own a single reference to the target's
+    // Python object. If all of them are known, exactly one of them has this flag.
     bool completes = false;
 };
 
 struct OwnerReference {
-    PyObject* holder = nullptr;  // borrowed, as the target
+    PyObject* holder = nullptr;  // borrowed, like the target
     LibraryReference reference;
 };
 
@@ -83,23 +84,23 @@ class OwnerReader {
     [[nodiscard]] virtual bool recognises(PyTypeObject* type) const noexcept = 0;
     [[nodiscard]] virtual ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept = 0;
     // Number of references to `object` that the library holds and that are invisible to the
-    // collector. If all other references come from dying objects, the owner may die too. Whether
-    // the owner died is checked after the collection.
+    // collector. If all other references come from dying objects, `object` may die too. Whether it
+    // died is checked after the collection.
     [[nodiscard]] virtual Py_ssize_t hidden_references(PyObject* /*object*/) noexcept { return 0; }
-    // Appends the references that the library holds for `object` and that are readable as
-    // attributes. The library may create the targets.
+    // Appends the references from `object` that are stored inside the library and readable as
+    // attributes. Reading them may cause the library to create the targets.
     virtual void add_references(PyObject* /*object*/,
                                 std::vector<LibraryReference>& /*references*/) {}
-    // Appends the objects that the computation graphs of `owners` keep alive, as references of the
-    // owners. The library may create objects for the nodes of the graph, which live as long as
-    // the nodes.
+    // Appends references from `owners` to the objects that their computation graphs keep alive. May
+    // cause the library to create objects for the nodes of the graphs; these objects live as long
+    // as the nodes.
     virtual void add_graph_references(std::span<PyObject* const> /*owners*/,
                                       std::vector<OwnerReference>& /*references*/) {}
-    // The number of references to `object` that add_references() finds if it is called for all
-    // holders; negative if unknown.
+    // The total number of references to `object` that add_references() finds when called for every
+    // holder of `object`; negative if unknown.
     [[nodiscard]] virtual Py_ssize_t library_holders(PyObject* /*object*/) noexcept { return -1; }
-    // A scan calls this after read(), to count the references to the memory, which the collector
-    // does not see. RUNS PYTHON: no user code.
+    // Counts the references to the memory, which are invisible to the collector. A scan calls this
+    // after read(). RUNS PYTHON: no user code.
     virtual void count_references(PyObject* /*object*/, OwnerReading& /*reading*/) noexcept {}
     // True if read() runs user code, which may invalidate every borrowed reference.
     [[nodiscard]] virtual bool runs_user_code() const noexcept { return false; }

@@ -32,8 +32,8 @@ class OwnerRegistry {
     // (device/type_verdicts).
     [[nodiscard]] OwnerReader* reader_for(PyTypeObject* type) noexcept;
 
-    // Registers the Python callable `reader` for `type` and its subclasses, and replaces an earlier
-    // registration. Keeps `type` and `reader` alive until the type is unregistered.
+    // Registers the Python callable `reader` for `type` and its subclasses, replacing any earlier
+    // registration of `type`. Keeps `type` and `reader` alive until the type is unregistered.
     void register_owner(PyTypeObject* type, PyObject* reader) {
         ++version_;
         registered_.add(type, reader);
@@ -47,8 +47,8 @@ class OwnerRegistry {
     // Changes whenever reader_for() may return a different reader for an unchanged type.
     [[nodiscard]] std::uint32_t version() const noexcept { return version_; }
 
-    // Messages about readers that returned invalid results since the last call, one per
-    // registration.
+    // Returns and clears the messages about readers that returned invalid results. There is at most
+    // one message per registration.
     [[nodiscard]] std::vector<std::string> take_failures() { return registered_.take_failures(); }
 
   private:

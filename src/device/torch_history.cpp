@@ -30,7 +30,7 @@ OwnedRef call(const char* module_name, const char* name) noexcept {
     return steal(function ? PyObject_CallNoArgs(function.get()) : nullptr);
 }
 
-// An entry of an exact dict, borrowed; null for anything else.
+// The entry for `key`, borrowed; null if `dict` is not an exact dict or has no such entry.
 PyObject* entry(PyObject* dict, const OwnedRef& key) noexcept {
     return dict != nullptr && PyDict_CheckExact(dict) ? PyDict_GetItem(dict, key.get()) : nullptr;
 }
@@ -63,7 +63,7 @@ struct Keys {
     }
 };
 
-// torch may record C++ calls as well; their paths are arbitrary.
+// torch may also record C++ frames, which have arbitrary paths.
 bool is_python_file(std::string_view path) noexcept {
     return path.ends_with(".py") || path.starts_with('<');
 }
@@ -90,7 +90,7 @@ struct AddressHistory {
     std::vector<PyObject*> entries;  // of the snapshot, one per event; borrowed
 };
 
-// The addresses of one device to look up.
+// The addresses to look up on one device.
 using Addresses = std::unordered_map<std::uint64_t, AddressHistory>;
 
 class Snapshot {
@@ -125,12 +125,12 @@ class Snapshot {
         const std::string_view action = utf8(entry(event, keys_.action));
         const bool allocated = action == "alloc";
         // torch completes a free once no stream uses the memory any more. All other actions concern
-        // whole segments.
+        // whole segments of the allocator.
         if (!allocated && action != "free_requested" && action != "free_completed") {
             return;
         }
         const auto bytes = unsigned_number(entry(event, keys_.size));
-        // Older versions do not record the time. Their events never match.
+        // Older versions of torch do not record the time. Their events never match.
         constexpr std::uint64_t kNever = std::numeric_limits<std::int64_t>::max();
         const auto time = unsigned_number(entry(event, keys_.time)).value_or(kNever);
         history.events.push_back(
@@ -175,7 +175,7 @@ void note_failure(HistoryReading& reading) {
                PyErr_ExceptionMatches(PyExc_SystemExit) != 0) {
         reading.interrupted = true;
     } else {
-        // Reports only the type, because the message may contain anything.
+        // Reports only the type, because the message may contain the program's data.
         reading.failure =
             PyType_Check(error) != 0 ? reinterpret_cast<PyTypeObject*>(error)->tp_name : "an error";
         PyErr_Clear();
@@ -218,7 +218,7 @@ std::optional<std::uint64_t> torch_allocated_bytes(int device) noexcept {
 }
 
 bool torch_records_history(int device) noexcept {
-    // The flag is stored in the device's allocator, which must exist before it is queried.
+    // The flag is stored in the device's allocator, which must exist before the flag is queried.
     if (in_forked_child() || !torch_allocated_bytes(device)) {
         return false;
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries to torch's CUDA allocator: bytes in use, and where freed memory was allocated according
-// to its memory history (torch.cuda.memory._record_memory_history()).
-// docs/design/devices.md explains the choice of functions.
+// Queries torch for the bytes that its CUDA allocator has in use, and for the locations at which
+// freed memory was allocated. The locations come from torch's memory history
+// (torch.cuda.memory._record_memory_history()). docs/design/devices.md explains the choice of
+// functions.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
@@ -36,8 +37,8 @@ struct HistoryReading {
 
 // Looks up `storages` in one snapshot of torch's history. May take seconds: torch creates a dict
 // for each recorded event and imports modules to symbolize the call stacks. REQUIRES: no collection
-// in progress. RUNS PYTHON: torch's. Does not leave a Python error set, unless `interrupted` is
-// true. May throw std::bad_alloc.
+// in progress. RUNS PYTHON: torch's. Leaves a Python error set only if `interrupted` is true. May
+// throw std::bad_alloc.
 [[nodiscard]] HistoryReading read_torch_history(std::span<const CollectedStorage> storages);
 
 }  // namespace cyclewatch::device

@@ -10,7 +10,7 @@ namespace {
 
 constexpr TypeVerdict kNoVerdict{};
 
-// Copying this array is faster than filling an array in place.
+// Copying this array is faster than filling remembered_ in place.
 constexpr auto kNoneRemembered = [] {
     std::array<const TypeVerdict*, 256> verdicts{};
     verdicts.fill(&kNoVerdict);

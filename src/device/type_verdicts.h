@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Determines how the search for owners treats the instances of each type. Verdicts are kept between
-// collections, because most collections see the same types.
+// Determines how the search for owners treats the instances of each type. These verdicts are cached
+// between collections, because most collections see the same types.
 //
 // REQUIRES (everything here): GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON:
 // never. ALLOCATES: no.
@@ -17,7 +17,8 @@
 
 namespace cyclewatch::device {
 
-// Drops the bits that are 0 for every object, and mixes in the bits that differ between pages.
+// Drops the address bits that are 0 for every object, and mixes in the bits that differ between
+// pages.
 inline std::size_t hash_pointer(const void* pointer) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(pointer) >> 4;
     return address ^ (address >> 9);
@@ -40,8 +41,9 @@ struct alignas(128) TypeVerdict {
 
 class TypeVerdicts {
   public:
-    // Starts a collection. Verdicts are validated at their first use in each collection, because a
-    // type may change, or be freed and its address reused, between collections.
+    // Starts a collection. Verdicts are validated at their first use in each collection. Since the
+    // previous collection, a type may have changed, or it may have been freed and its address
+    // reused.
     void begin(OwnerRegistry& registry) noexcept;
 
     // The next call may overwrite the verdict; the reference to it remains valid.
@@ -53,8 +55,8 @@ class TypeVerdicts {
         return verdict;
     }
 
-    // The verdict on `type` if it was remembered in this collection; otherwise the verdict on
-    // another type.
+    // The verdict on `type` if it was remembered in this collection; otherwise the verdict on some
+    // other type. The caller must compare the types.
     [[nodiscard]] const TypeVerdict& remembered(PyTypeObject* type) noexcept {
         return *remembered_[slot_of(type)];
     }
@@ -62,7 +64,8 @@ class TypeVerdicts {
         remembered_[slot_of(verdict.traversal.type())] = &verdict;
     }
 
-    // Number of verdicts that were not kept from an earlier collection.
+    // Number of types that were classified in this collection, because no earlier verdict could be
+    // reused.
     [[nodiscard]] std::size_t classified() const noexcept { return classified_; }
 
   private:

@@ -119,7 +119,7 @@ CudaArrayInterfaceReader::Plan CudaArrayInterfaceReader::plan_for(
                            .ends_with(kNumbaModule)) {
             return {Method::numba, base};
         }
-        // A Python property overrides any C getter of a base.
+        // A Python property overrides any C getter of a base class.
         return from_c ? Plan{Method::getter, base} : Plan{};
     }
     return {};
@@ -144,8 +144,8 @@ ReadOutcome CudaArrayInterfaceReader::read(PyObject* object, OwnerReading& readi
     }
 }
 
-// Sets the device reported by CUDA, or the one stated by the library if CUDA does not know the
-// address.
+// Sets the device to the one that CUDA reports or, if CUDA does not know the address, to the one
+// that the library reports.
 ReadOutcome CudaArrayInterfaceReader::set_device(
     OwnerReading& reading, std::optional<std::int64_t> device_by_library) const {
     if (reading.storage == 0 || reading.bytes == 0) {
@@ -194,7 +194,7 @@ ReadOutcome CudaArrayInterfaceReader::read_cupy(PyTypeObject* type,
         const OwnedRef root = c_attribute(type, array, names_.base.get());
         reading.shape = shape_text(shape.get());
         reading.dtype = dtype_of(dtype.get());
-        // Every view keeps the first array alive.
+        // The base of a view is the original array, which every view keeps alive.
         reading.weak_storage = weak_object(root && root.get() != Py_None ? root.get() : array);
     }
     return outcome;
@@ -313,7 +313,7 @@ ReadOutcome CudaArrayInterfaceReader::read_getter(PyObject* object, OwnerReading
     }
     const auto field = [&](const char* name) { return entry(interface.get(), name); };
     PyObject* const data = field("data");
-    // "<f4": byte order, kind, item size. Followed by a null character, as all UTF-8 of a str.
+    // "<f4": byte order, kind, item size. The text is null-terminated, like the UTF-8 of every str.
     const std::string_view code = utf8(field("typestr"));
     if (data == nullptr || !PyTuple_CheckExact(data) || PyTuple_GET_SIZE(data) < 1 ||
         code.size() < 3) {

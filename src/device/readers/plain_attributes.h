@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads attributes of other libraries' objects without running Python code. C descriptors are
 // called directly, and instance attributes are read from the interpreter's internal structures.
-// Never uses `getattr`, so overridden attributes are ignored.
+// Never uses `getattr`, so Python code that overrides an attribute is ignored.
 //
 // Everything here: REQUIRES: GIL held. RUNS PYTHON: never; only C getters of the object's library.
 // Leaves no Python error set.
@@ -21,9 +21,9 @@ namespace cyclewatch::device {
 // True if `attribute` is a getset or member descriptor of a C type.
 [[nodiscard]] bool is_c_attribute(PyObject* attribute) noexcept;
 
-// The value of the C attribute `name` that `type`, a base of the object's type, defines or
-// inherits. Null if there is no such attribute, if it is defined in Python, or if its getter
-// raised.
+// The value of the C attribute `name`, as defined or inherited by `type`, which must be the
+// object's type or a base of it. Null if there is no such attribute, if it is defined in Python, or
+// if its getter raised.
 [[nodiscard]] python::OwnedRef c_attribute(PyTypeObject* type,
                                            PyObject* object,
                                            PyObject* name) noexcept;
@@ -37,17 +37,17 @@ namespace cyclewatch::device {
 [[nodiscard]] PyObject* entry(PyObject* dict, const char* name) noexcept;
 
 // An exact str as UTF-8; empty for any other object, for null, and for a str with a lone surrogate.
-// Valid as long as the str.
+// Valid as long as the str exists.
 [[nodiscard]] std::string_view utf8(PyObject* text) noexcept;
 
 // The value of an exact int that fits into 64 bits; nullopt for any other object, and for null.
 [[nodiscard]] std::optional<std::int64_t> integer(PyObject* object) noexcept;
 
-// "[2, 3]" for a tuple of ints; "" for any other object. May throw std::bad_alloc.
+// The text of a tuple of ints, such as "[2, 3]"; "" for any other object. May throw std::bad_alloc.
 [[nodiscard]] std::string shape_text(PyObject* shape);
 
-// "float32" for NumPy's kind 'f' and an item size of 4; "" for unusual kinds. May throw
-// std::bad_alloc.
+// The name of a NumPy dtype, such as "float32" for the kind 'f' and 4 bytes; "" for unusual kinds.
+// May throw std::bad_alloc.
 [[nodiscard]] std::string dtype_text(char kind, std::int64_t bytes);
 
 }  // namespace cyclewatch::device

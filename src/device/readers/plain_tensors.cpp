@@ -15,8 +15,8 @@ using torch_api::get;
 using torch_api::number_of;
 
 constexpr std::size_t kMaxKinds = 32;
-// Number of words to search in a C++ object. The pointers are among the first words, and no object
-// that is searched is smaller.
+// Number of words to search in a C++ object. The pointers to find are among these words, and every
+// searched object has at least this size.
 constexpr std::size_t kWords = 8;
 
 const std::uint64_t* words_at(std::uint64_t address) noexcept {
@@ -27,8 +27,8 @@ const std::uint64_t* words_of(PyObject* object) noexcept {
     return reinterpret_cast<const std::uint64_t*>(object);
 }
 
-// The first word with this value, at or after word 2; 0 if there is none. The search starts at word
-// 2, because the words before it belong to the base class.
+// The index of the first word at or after word 2 that has this value; 0 if there is none. The
+// search starts at word 2, because the words before it belong to the base class.
 std::size_t word_of(const std::uint64_t* words, std::size_t count, std::uint64_t value) noexcept {
     for (std::size_t word = 2; value != 0 && word < count; ++word) {
         if (words[word] == value) {
@@ -84,7 +84,7 @@ std::uint64_t PlainTensors::read(PyObject* tensor, OwnerReading& reading) {
 }
 
 void PlainTensors::learn(PyObject* tensor, const OwnerReading& reading) {
-    // The shape is empty if the reader did not read it, as during torch.jit.trace().
+    // The shape is empty if the reader did not read it, for example during torch.jit.trace().
     if (!trusted_ || kinds_.size() == kMaxKinds || Py_TYPE(tensor) != torch_->tensor ||
         reading.shape.empty()) {
         return;
@@ -166,7 +166,7 @@ const std::string& PlainTensors::shape_of(Handle tensor) {
         const auto end = std::to_chars(digits.begin(), digits.end(), size).ptr;
         text.append(digits.begin(), end);
     }
-    shape_.clear();  // in case that memory is exhausted
+    shape_.clear();  // in case memory runs out below
     sizes_of_shape_.assign(sizes.begin(), sizes.end());
     shape_ = std::move(text) + ']';
     return shape_;

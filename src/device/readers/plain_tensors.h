@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads tensors without autograd state through torch's stable C interface. Its functions take a
-// tenth of the time of torch's Python functions.
+// Reads tensors without autograd state through torch's stable C interface. The functions of this
+// interface are ten times as fast as torch's Python functions.
 //
 // The interface does not provide the address of the storage, which is therefore read from the C++
-// objects. The offsets of the fields are not assumed: learn() finds them by searching for the
+// objects. The offsets of the fields are not hard-coded: learn() finds them by searching for the
 // values that torch's Python functions returned. It verifies every value for each C++ class, device
 // and data type before read() is used for tensors of that kind.
 #pragma once
@@ -27,11 +27,11 @@ class PlainTensors {
     // `torch` must outlive this object.
     void set_up(const torch_api::TorchFunctions& torch);
 
-    // Fills everything but the weak reference and returns the address of the StorageImpl. Returns 0
-    // without changing `reading` if the tensor must be read in another way.
+    // Fills all fields of `reading` except the weak reference and returns the address of the
+    // StorageImpl. Returns 0 without changing `reading` if the tensor must be read in another way.
     [[nodiscard]] std::uint64_t read(PyObject* tensor, OwnerReading& reading);
 
-    // `reading` is the result of torch's Python functions. May leave a Python error set.
+    // `reading` must contain the results of torch's Python functions. May leave a Python error set.
     void learn(PyObject* tensor, const OwnerReading& reading);
 
   private:
@@ -82,7 +82,7 @@ class PlainTensors {
     bool trusted_ = false;
     Layout layout_;
     std::vector<KnownKind> kinds_;
-    std::vector<std::int64_t> sizes_of_shape_;  // those of the last tensor, whose shape is shape_
+    std::vector<std::int64_t> sizes_of_shape_;  // of the last tensor; shape_ is their text
     std::string shape_;
 };
 

@@ -22,9 +22,9 @@ namespace cyclewatch::device {
 // of every collection.
 [[nodiscard]] bool cuda_array_library_imported() noexcept;
 
-// cuda_array_interface.cpp: CuPy, Numba, RMM, and other types whose class defines
+// cuda_array_interface.cpp: Reads objects of CuPy, Numba and RMM, and of other classes that define
 // `__cuda_array_interface__`. Verifies addresses with `queries`, which must outlive the reader, or
-// with the process-wide instance if it is null. Returns null if out of memory.
+// with the process-wide instance if `queries` is null. Returns null if out of memory.
 //
 // In most libraries, reading that attribute runs Python code; in CuPy, it runs NumPy's Python code.
 // CuPy and Numba arrays are therefore read through their fields (docs/design/devices.md). For other

@@ -14,11 +14,11 @@ namespace {
 
 using python::OwnedRef;
 
-constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 48;  // 65,535 such owners fit 64 bits
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 48;  // the sum of 65,535 fits into 64 bits
 constexpr Py_ssize_t kMaxDimensions = 64;
 constexpr Py_ssize_t kMaxCharacters = 1000;
 
-// Clears the pending error, if any, because a text or shape that cannot be read is only omitted.
+// Clears the pending error, if any, because a text or shape that cannot be read is merely omitted.
 void clear_error() {
     if (PyErr_Occurred() != nullptr && !python::defer_exception()) {
         PyErr_Clear();
@@ -67,8 +67,8 @@ std::string shape_of(PyObject* shape) {
     return text_of(dimensions ? dimensions.get() : shape);
 }
 
-// Copies the fields of a reader's result. Returns the problem if the result is invalid, otherwise
-// "".
+// Copies the fields of a reader's result to `reading`. Returns a description of the problem if the
+// result is invalid, otherwise "".
 std::string take_fields(PyObject* result, OwnerReading& reading) {
     if (!PyDict_Check(result)) {
         return std::string("it returned ") + Py_TYPE(result)->tp_name + ", not a dict or None";
@@ -193,8 +193,8 @@ void RegisteredReader::report_result(PyTypeObject* type,
     if (reported_.insert(reader).second) {
         const std::string name(type->tp_name, strnlen(type->tp_name, kMaxCharacters));
         failures_.push_back("The owner reader registered for " + name + " is invalid: " + problem +
-                            ". Its objects are skipped and counted. Fix the reader passed to "
-                            "cyclewatch.register_owner().");
+                            ". Objects that it cannot read are skipped and counted. Fix the reader "
+                            "passed to cyclewatch.register_owner().");
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types registered by the user, each with a Python function that reads instances. This is the only
-// reader that runs Python inside a collection. The function has the following interface.
+// The reader for types that the user has registered, each with a Python function that reads
+// instances. No other reader runs Python inside a collection. The function has this interface:
 //     reader(obj) -> {"device": "cuda:0", "nbytes": int, "data_ptr": int, "shape": ...,
 //                     "dtype": ...} or None
 #pragma once
@@ -22,13 +22,13 @@ class RegisteredReader final : public OwnerReader {
     [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
 
     [[nodiscard]] bool recognises(PyTypeObject* type) const noexcept override;
-    // RUNS PYTHON: the user's reader, and sys.unraisablehook the first time it raises an Exception.
-    // Other exceptions are deferred (python/deferred_exceptions.h).
+    // RUNS PYTHON: the user's reader, and sys.unraisablehook the first time the reader raises an
+    // Exception. Other exceptions are deferred (python/deferred_exceptions.h).
     [[nodiscard]] ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept override;
     [[nodiscard]] bool runs_user_code() const noexcept override { return true; }
 
-    // Messages about readers that returned invalid results since the last call, one per
-    // registration.
+    // Returns and clears the messages about readers that returned invalid results. There is at most
+    // one message per registration.
     [[nodiscard]] std::vector<std::string> take_failures();
 
   private:

@@ -14,8 +14,8 @@ using torch_api::TorchFunctions;
 constexpr std::size_t kHeader = sizeof(PyObject) / sizeof(std::uint64_t);
 
 // Creating a storage of size 0 does not involve the allocator or the profiler. Only torch's C
-// tp_new is called, because a program may have replaced __new__ or __del__. __init__ is not called,
-// because it does nothing and is written in Python.
+// tp_new is called, because a program may have replaced __new__. __init__ is not called, because it
+// does nothing and is written in Python. Returns null if a program has defined __del__.
 OwnedRef empty_storage(const TorchFunctions& torch) noexcept {
     if (torch.storage->tp_finalize != nullptr || torch.storage->tp_del != nullptr) {
         return {};
@@ -33,8 +33,8 @@ std::uint64_t address_of(const TorchFunctions& torch, PyObject* storage) noexcep
     return torch_api::number_of(torch_api::get(torch.storage_cdata, storage));
 }
 
-// Offset of the StorageImpl pointer in the object, in words; 0 unless the pointer occurs exactly
-// once.
+// Offset of the StorageImpl pointer in the object, in words; 0 if the pointer does not occur
+// exactly once.
 std::size_t word_of_address(const TorchFunctions& torch, PyObject* storage) noexcept {
     const auto* const words = reinterpret_cast<const std::uint64_t*>(storage);
     const std::uint64_t address = address_of(torch, storage);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls torch's storage functions on the storage of a tensor without creating a storage object.
+// Calls torch's storage functions on the storage of a tensor without creating a Python storage
+// object.
 //
 // Tensor.untyped_storage() creates a Python object that lives as long as the storage. This object
-// has side effects. autograd does not accumulate in place into a gradient whose storage has such an
-// object, autograd's threads need the GIL to free it, and the collector counts it. Instead, the
-// StorageImpl pointer of our own storage object is replaced temporarily.
+// has side effects. autograd does not accumulate in place into a gradient whose storage has a
+// Python object. autograd's threads need the GIL to free the object, and the collector counts the
+// object. Instead, the StorageImpl pointer of our own storage object is replaced temporarily.
 #pragma once
 
 #include <Python.h>
@@ -20,30 +21,30 @@ namespace cyclewatch::device {
 // REQUIRES (everything here): GIL held. RUNS PYTHON: no user code.
 class StorageAlias {
   public:
-    // Locates the pointer in storage objects created for this purpose, and verifies that torch uses
-    // it. Returns false if torch does not use it; the alias must then not be used. Does not leave
-    // an error set.
+    // Locates the StorageImpl pointer in storage objects created for this purpose, and verifies
+    // that torch reads this pointer. Returns false if torch does not read it; the alias must then
+    // not be used. Does not leave an error set.
     [[nodiscard]] bool set_up(const torch_api::TorchFunctions& torch) noexcept;
 
-    // True if a Python object exists for the StorageImpl at address `storage`; false also if that
-    // cannot be determined in this torch version. REQUIRES: set_up() returned true.
+    // True if a Python object exists for the StorageImpl at address `storage`; also false if this
+    // cannot be determined in the installed torch version. REQUIRES: set_up() returned true.
     [[nodiscard]] bool has_object(std::uint64_t storage) const noexcept;
-    // Call this if has_object() was wrong. From then on, has_object() returns false.
+    // Call this if has_object() returned a wrong result. From then on, has_object() returns false.
     void distrust_marker() noexcept { has_marker_ = false; }
-    // True if this version of torch marks C++ objects that have a Python object. Such a torch
-    // version also keeps one reference to the Python object as long as C++ code refers to the C++
+    // True if this version of torch marks C++ objects that have a Python object. These torch
+    // versions also keep one reference to the Python object as long as C++ code refers to the C++
     // object.
     [[nodiscard]] bool has_marker() const noexcept { return has_marker_; }
 
-    // The number of strong references to the StorageImpl at address `storage`. A StorageImpl that
-    // has expired may be passed if a weak reference to it exists. REQUIRES (this and the next
-    // function): has_marker().
+    // The number of strong references to the StorageImpl at address `storage`. The StorageImpl may
+    // already be expired, as long as a weak reference keeps its memory valid. REQUIRES (this and
+    // the next function): has_marker().
     [[nodiscard]] static std::uint32_t strong_references(std::uint64_t storage) noexcept;
     // As StorageBase._weak_ref() does.
     static void add_weak_reference(std::uint64_t storage) noexcept;
 
-    // For a scope, object() refers to the StorageImpl at address `storage` (as returned by
-    // torch._C._storage_address). Does not own a reference to the StorageImpl, which the caller
+    // While the View exists, object() refers to the StorageImpl at address `storage` (as returned
+    // by torch._C._storage_address). Does not own a reference to the StorageImpl, which the caller
     // must keep alive. REQUIRES: set_up() returned true; at most one View exists.
     class View {
       public:

@@ -11,8 +11,8 @@ namespace cyclewatch::device {
 
 using python::OwnedRef;
 
-// A reference to a TensorImpl. The non-trivial destructor ensures that it is passed and returned
-// like an at::Tensor. Only torch releases the reference.
+// A reference to a TensorImpl. The non-trivial destructor ensures that a Tensor is passed and
+// returned like an at::Tensor. Only torch releases the reference.
 struct TensorComponents::Tensor {
     std::uint64_t impl;
     ~Tensor() {}  // NOLINT(modernize-use-equals-default): would be trivial
@@ -26,8 +26,8 @@ enum class Access : std::uint8_t {
 
 namespace {
 
-// Returns the word of `object` that stores the address of its C++ tensor. The offset of this word
-// is that of `impl` in `tensor`.
+// Returns the word of `object` that stores the address of its C++ tensor. The word has the same
+// offset as the word of `tensor` that contains `impl`.
 std::uint64_t* tensor_word(PyObject* object,
                            PyObject* tensor,
                            std::uint64_t impl,
@@ -41,8 +41,8 @@ std::uint64_t* tensor_word(PyObject* object,
     return nullptr;
 }
 
-// For a scope, operators that the calling thread calls run as in a new thread, without dispatch
-// modes, traces, transforms and profilers.
+// While an instance exists, operators called by the current thread run as in a new thread: without
+// dispatch modes, traces, transforms and profilers.
 class DefaultDispatch {
   public:
     using State = std::array<std::uint64_t, 2>;
@@ -78,7 +78,7 @@ class DefaultDispatch {
 }  // namespace
 
 struct TensorComponents::Source {
-    std::array<const char*, 4> layouts;  // the rest is null
+    std::array<const char*, 4> layouts;  // unused elements are null
     const char* label;
     const char* function;
     Access access;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the tensors that a sparse or nested tensor consists of: its values and indices. The Python
 // methods that return these tensors call operators, which are visible to dispatch modes and
-// profilers. The C++ functions that implement these operators are called directly.
+// profilers. Therefore, the C++ functions that implement these operators are called directly.
 #pragma once
 
 #include <Python.h>
@@ -29,9 +29,9 @@ class TensorComponents {
     // `torch` must outlive this object. May throw std::bad_alloc.
     void set_up(const torch_api::TorchFunctions& torch);
 
-    // Visits each component, the values first. Components whose function this torch version lacks
-    // are omitted. If the layout of `tensor` is strided, it must be a nested tensor. May throw
-    // torch's exceptions.
+    // Visits each component, the values first. A component is omitted if this torch version lacks
+    // the function that returns it. If the layout of `tensor` is strided, it must be a nested
+    // tensor. May throw torch's exceptions.
     void visit(PyObject* tensor, const std::function<void(const TensorComponent&)>& visit) const;
 
   private:

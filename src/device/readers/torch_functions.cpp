@@ -175,8 +175,8 @@ bool fetch(TorchFunctions& torch) noexcept {
                           fetch_all(torch.tensor_base->tp_dict, kTensorAttributes, torch) &&
                           fetch_all(torch.storage_base->tp_dict, kStorageAttributes, torch) &&
                           fetch_all(torch.device->tp_dict, kDeviceAttributes, torch);
-    // Static methods are read as attributes, which are functions, whereas the entry in the dict is
-    // a descriptor.
+    // Static methods are read as attributes, because their entries in the type's dict are
+    // descriptors, not functions.
     PyObject* const storage_type = reinterpret_cast<PyObject*>(torch.storage_base);
     torch.storage_expired = steal(PyObject_GetAttrString(storage_type, "_expired"));
     torch.storage_free_weak_ref = steal(PyObject_GetAttrString(storage_type, "_free_weak_ref"));

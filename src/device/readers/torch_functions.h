@@ -2,7 +2,7 @@
 // The C functions of torch that we call, and how to call them.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: no user code if the argument is a storage, or
-// a tensor while torch functions are disabled (WithoutTorchFunction).
+// if it is a tensor and __torch_function__ is disabled (WithoutTorchFunction).
 #pragma once
 
 #include <Python.h>
@@ -19,7 +19,7 @@ using python::OwnedRef;
 // A module in sys.modules, borrowed; null if it is not imported. May leave a Python error.
 [[nodiscard]] PyObject* imported(const char* name) noexcept;
 
-// Optional members are null in torch versions without them.
+// Optional members are null if this torch version lacks the function or attribute.
 struct TorchFunctions {
     PyTypeObject* tensor_base = nullptr;   // torch._C.TensorBase
     PyTypeObject* storage_base = nullptr;  // torch._C.StorageBase
@@ -64,11 +64,12 @@ struct TorchFunctions {
 // Returns false if torch is not fully imported or lacks a required function.
 [[nodiscard]] bool fetch(TorchFunctions& torch) noexcept;
 
-// Reads a C descriptor of `object`. Null with an error set if the getter raises; null without an
-// error if `descriptor` is null.
+// Reads an attribute of `object` through its C descriptor. Null with an error set if the getter
+// raises; null without an error if `descriptor` is null.
 [[nodiscard]] OwnedRef get(const OwnedRef& descriptor, PyObject* object) noexcept;
 
-// Calls a function of one argument; null as in get(). Does not change CPython's tuple free lists.
+// Calls a function with one argument. Null in the same cases as get(). Does not change CPython's
+// tuple free lists.
 [[nodiscard]] OwnedRef call(const OwnedRef& function, PyObject* argument) noexcept;
 
 // The value of an exact int; 0 for null and for other objects, such as symbolic sizes. Clears the
@@ -91,8 +92,8 @@ template <typename Access>
 // Calls a function without arguments. False if `function` is null or the result is not True.
 [[nodiscard]] bool is_true(const OwnedRef& function) noexcept;
 
-// For a scope, torch's C functions ignore the __torch_function__ of subclasses and every
-// TorchFunctionMode, such as the one that torch.set_default_device() installs.
+// While an instance exists, torch's C functions ignore the __torch_function__ of subclasses and
+// every TorchFunctionMode, such as the one that torch.set_default_device() installs.
 class WithoutTorchFunction {
   public:
     explicit WithoutTorchFunction(const TorchFunctions& torch) noexcept
@@ -115,12 +116,12 @@ class WithoutTorchFunction {
     bool entered_ = false;
 };
 
-// torch.compile() traces every Python function called from a compiled function, including ours if a
-// notification is delivered there.
+// torch.compile() traces every Python function called from a compiled function, including
+// cyclewatch's own functions if a notification is delivered during the call.
 //
-// Disables compilation on the calling thread for a scope, like torch.compiler.disable(). No-op if
-// torch's compiler is not imported. REQUIRES: GIL held. RUNS PYTHON: never. Preserves a pending
-// error.
+// Disables compilation on the calling thread while an instance exists, like
+// torch.compiler.disable(). No-op if torch's compiler is not imported. REQUIRES: GIL held. RUNS
+// PYTHON: never. Preserves a pending error.
 class CompilerPause {
   public:
     CompilerPause() noexcept;

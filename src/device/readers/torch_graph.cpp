@@ -53,7 +53,8 @@ const TorchGraph::Getters& TorchGraph::getters(PyTypeObject* type) {
     return getters;
 }
 
-// Adds the tensor of a torch._C._autograd.SavedTensor, or the object that a hook packed it into.
+// Adds the tensor that a torch._C._autograd.SavedTensor contains, or the object into which a hook
+// packed the tensor.
 void TorchGraph::add_saved(PyObject* saved, Node& node) {
     const OwnedRef value = steal(PyObject_GetAttrString(saved, "data"));
     PyErr_Clear();

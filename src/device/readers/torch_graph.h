@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the objects that the autograd graph of a tensor keeps alive: parameters, saved tensors, and
-// the contexts of functions that are written in Python. The graph consists of C++ nodes. The
+// the contexts of autograd functions written in Python. The graph consists of C++ nodes. The
 // references between nodes are invisible to the collector.
 #pragma once
 
@@ -18,16 +18,16 @@
 
 namespace cyclewatch::device {
 
-// Reads each node once. REQUIRES (everything here): GIL held, torch functions disabled. RUNS
-// PYTHON: no user code; hooks for saved tensors are not called. torch creates the Python objects of
-// the nodes, which live as long as the nodes. May leave a Python error set. May throw
+// Reads each node once. REQUIRES (everything here): GIL held, __torch_function__ disabled. RUNS
+// PYTHON: no user code; hooks for saved tensors are not called. torch creates a Python object for
+// each node; the object lives as long as the node. May leave a Python error set. May throw
 // std::bad_alloc.
 class TorchGraph {
   public:
-    // Appends the objects that the graph of `grad_fn` keeps alive, for the tensor `holder`. Has no
-    // effect if the graph of an earlier tensor includes `grad_fn` and keeps `holder` alive. Callers
-    // should therefore pass the result of an operation before the tensors that it depends on.
-    // Visits at most kMaxSteps nodes in total.
+    // Appends the objects that the graph of `grad_fn` keeps alive, as references held by the tensor
+    // `holder`. Has no effect if the graph of an earlier tensor includes `grad_fn` and keeps
+    // `holder` alive. Callers should therefore pass the result of an operation before the tensors
+    // that it depends on. Visits at most kMaxSteps nodes in total.
     void add(PyObject* holder, python::OwnedRef grad_fn, std::vector<OwnerReference>& references);
 
   private:

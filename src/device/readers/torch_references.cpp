@@ -14,7 +14,8 @@ using torch_api::number_of;
 
 namespace {
 
-// One reference is ours. torch keeps the other as long as C++ code refers to the tensor or storage.
+// One reference is ours. torch holds the second reference as long as C++ code refers to the tensor
+// or storage.
 constexpr Py_ssize_t kOursAndTorchs = 2;
 
 }  // namespace
@@ -48,16 +49,16 @@ void TorchReferences::count(PyObject* object, OwnerReading& reading) {
         return;
     }
     reading.storage_references = number_of(call(torch_->storage_use_count, address.get()));
-    // One reference to the tensor is from its Python object. The rest are from views, autograd or
-    // other C++ code.
+    // The tensor's Python object holds one reference to the tensor. Views, autograd or other C++
+    // code hold the rest.
     reading.known_references = 1 - (tensor_references - 1);
     const std::uint64_t storage = number_of(address);
     add_base(object, storage, reading);
     add_storage_object(object, storage, reading);
 }
 
-// A view keeps its base alive, even if no Python code refers to the base (for example, the result
-// of a Linear layer).
+// A view keeps its base alive even if no Python code refers to the base. The result of a Linear
+// layer, for example, may be such a view.
 void TorchReferences::add_base(PyObject* tensor, std::uint64_t storage, OwnerReading& reading) {
     if (call(torch_->is_view, tensor).get() != Py_True) {
         return;
@@ -76,7 +77,8 @@ void TorchReferences::add_base(PyObject* tensor, std::uint64_t storage, OwnerRea
     }
     reading.base = base.get();
     if (Py_REFCNT(base.get()) <= unshared_refcount_) {
-        // All references to the base, except that of its Python object, must come from dead views.
+        // All references to the base, except the one from its Python object, must come from dead
+        // views.
         const auto references =
             static_cast<std::int64_t>(number_of(call(torch_->use_count, base.get())));
         reading.unshared.push_back({base.get(), 1 - (references - 1)});
@@ -84,8 +86,8 @@ void TorchReferences::add_base(PyObject* tensor, std::uint64_t storage, OwnerRea
 }
 
 // The Python object of a storage refers to the storage. torch keeps the Python object alive as long
-// as another C++ object refers to the storage. If Python code refers to the Python object, it is an
-// owner itself.
+// as another C++ object refers to the storage. If Python code refers to the Python object, that
+// object is an owner itself.
 void TorchReferences::add_storage_object(PyObject* tensor,
                                          std::uint64_t storage,
                                          OwnerReading& reading) {

@@ -13,7 +13,7 @@
 
 namespace cyclewatch::device {
 
-// REQUIRES (everything here): GIL held, torch functions disabled. RUNS PYTHON: no user code. May
+// REQUIRES (everything here): GIL held, __torch_function__ disabled. RUNS PYTHON: no user code. May
 // leave a Python error set.
 class TorchReferences {
   public:
@@ -23,15 +23,15 @@ class TorchReferences {
         alias_ = alias;
     }
 
-    // Implements OwnerReader::count_references(), except for the parts.
+    // Implements OwnerReader::count_references(), but ignores the elements of OwnerReading::parts.
     void count(PyObject* object, OwnerReading& reading);
 
-    // The number to add to `known_references` of a gradient, because the reference from its tensor
-    // is known, but other Python references are not. REQUIRES: the caller owns one reference.
+    // The number to add to `known_references` of a gradient: 1 for the reference from its tensor,
+    // minus the Python references of unknown origin. REQUIRES: the caller owns one reference.
     [[nodiscard]] static std::int64_t known_to_gradient(PyObject* gradient) noexcept;
 
-    // Implements OwnerReader::hidden_references(). torch keeps a reference to the Python object of
-    // a tensor or storage if another C++ object refers to the tensor or storage.
+    // Implements OwnerReader::hidden_references(). If C++ code holds further references to a tensor
+    // or storage, torch keeps a reference to its Python object.
     [[nodiscard]] Py_ssize_t hidden(PyObject* object) const noexcept;
 
   private:
@@ -41,8 +41,8 @@ class TorchReferences {
 
     const torch_api::TorchFunctions* torch_ = nullptr;
     StorageAlias* alias_ = nullptr;
-    // The reference count of a Python object to which only C++ and this reader refer; 0: not known
-    // yet.
+    // The reference count of a Python object to which only C++ code and this reader refer; 0 if not
+    // known yet.
     Py_ssize_t unshared_refcount_ = 0;
 };
 

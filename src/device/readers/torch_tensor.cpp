@@ -130,8 +130,8 @@ class TorchReader final : public OwnerReader {
         PyErr_Clear();
     }
 
-    // Counts the references to the C++ tensor from views of it, from the tensor whose gradient it
-    // is, and from autograd graphs. The reference from its Python object is not counted.
+    // Counts the references to the C++ tensor from its views, from autograd graphs and, if it is a
+    // gradient, from its tensor. The reference from its Python object is not counted.
     [[nodiscard]] Py_ssize_t library_holders(PyObject* object) noexcept override {
         const WithoutTorchFunction guard(torch_);
         const std::uint64_t count = guard.entered() ? number_of(call(torch_.use_count, object)) : 0;
@@ -186,7 +186,7 @@ class TorchReader final : public OwnerReader {
             return read_storage(object, reading);
         }
         if (Py_TYPE(object) == torch_.tensor && !is_true(torch_.mode_enabled)) {
-            return read_tensor(object, reading);  // no torch function to disable
+            return read_tensor(object, reading);  // no __torch_function__ to disable
         }
         const WithoutTorchFunction guard(torch_);
         return guard.entered() ? read_tensor(object, reading) : ReadOutcome::failed;
@@ -204,7 +204,8 @@ class TorchReader final : public OwnerReader {
         return outcome;
     }
 
-    // Torch throws a C++ exception if the storage of a tensor with components is requested.
+    // A sparse or nested tensor has components. torch throws a C++ exception if the storage of such
+    // a tensor is requested.
     struct Kind {
         bool in_python = false;
         bool has_components = false;
@@ -251,8 +252,8 @@ class TorchReader final : public OwnerReader {
             return ReadOutcome::owns_nothing;
         }
         // The address is read before the size, because the size may be symbolic, and evaluating a
-        // symbolic size would add a guard to an export. The storage's data_ptr() is not used,
-        // because it copies a copy-on-write storage.
+        // symbolic size during torch.export() would add a guard. The storage's data_ptr() is not
+        // used, because it copies a copy-on-write storage.
         reading.storage = number_of(call(torch_.data_address, tensor));
         if (reading.storage == 0) {
             return ReadOutcome::owns_nothing;  // a wrapper, fake or empty tensor
@@ -292,9 +293,9 @@ class TorchReader final : public OwnerReader {
         return outcome;
     }
 
-    // True if reading `grad` or `grad_fn` has no side effect. For a view whose base was modified,
-    // autograd regenerates its graph node by calling operators, which dispatch modes and profilers
-    // see. The version counter shows whether the base was modified.
+    // True if reading `grad` or `grad_fn` has no side effect. If the base of a view was modified,
+    // autograd regenerates the view's graph node by calling operators, which are visible to
+    // dispatch modes and profilers. The version counter shows whether the base was modified.
     [[nodiscard]] bool may_read_graph(PyObject* tensor) const noexcept {
         return call(torch_.is_view, tensor).get() != Py_True ||
                (call(torch_.is_inference, tensor).get() == Py_False &&
@@ -305,8 +306,7 @@ class TorchReader final : public OwnerReader {
         if (!may_read_graph(tensor)) {
             return false;
         }
-        // `grad` is read only for these tensors, because torch issues a Python warning for all
-        // others.
+        // Do not read `grad` of other tensors, because torch would issue a Python warning.
         return get(torch_.is_leaf, tensor).get() == Py_True ||
                get(torch_.retains_grad, tensor).get() == Py_True;
     }
@@ -347,7 +347,7 @@ class TorchReader final : public OwnerReader {
                 return;  // empty
             }
             if (component.is_temporary) {
-                counted.storage_references = 1;  // at least; there may be unknown ones
+                counted.storage_references = 1;  // at least one; there may be others
                 return;
             }
             references_.count(component.tensor, counted);
@@ -355,7 +355,7 @@ class TorchReader final : public OwnerReader {
         });
     }
 
-    // `parts`: those of the gradient.
+    // `parts` contains the elements of OwnerReading::parts that belong to the gradient.
     void count_gradient(PyObject* tensor, std::span<OwnerReading> parts) {
         const OwnedRef gradient = get(torch_.grad, tensor);
         if (!gradient || gradient.get() == Py_None) {
@@ -367,9 +367,9 @@ class TorchReader final : public OwnerReader {
         }
     }
 
-    // If this read creates the storage object, the object is untracked, so that gc.get_objects()
-    // does not list it. This is safe because the storage object does not refer to other objects. A
-    // gradient remains tracked, because training code accesses it anyway.
+    // If torch creates the storage object during this call, the object is untracked, so that
+    // gc.get_objects() does not list it. This is safe because the storage object does not refer to
+    // other objects. A gradient remains tracked, because training code accesses it anyway.
     OwnedRef storage_object_of(PyObject* tensor, OwnerReading& reading) {
         const int left_objects = reading.left_objects;
         OwnedRef storage =
@@ -472,8 +472,8 @@ class TorchReader final : public OwnerReader {
         return text + "]";
     }
 
-    // True if size accessors may run Python code: a subclass defines __torch_dispatch__.
-    // (torch.Tensor's own is disabled.)
+    // True if the size accessors of a tensor of this type may run Python code: a subclass defines
+    // __torch_dispatch__. (The method of torch.Tensor itself is disabled.)
     bool dispatches_to_python(PyTypeObject* type) const noexcept {
         PyObject* const mro = type->tp_mro;
         for (Py_ssize_t i = 0; mro != nullptr && i < PyTuple_GET_SIZE(mro); ++i) {
