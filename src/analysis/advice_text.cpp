@@ -45,7 +45,7 @@ const advice::Words& words_of(const Evidence& evidence) {
     return advice::Catalog::built_in().words(evidence.pattern, evidence.variant);
 }
 
-// The origin of the code that stores the reference.
+// The origin (user, library or standard library) of the code that stores the reference.
 Origin origin_of_code(const CollapsedGraph& graph, const Candidate& candidate) {
     const std::uint32_t edge = candidate.edges.front();
     const std::string location = location_of(graph, edge, candidate.keeper);
@@ -53,8 +53,8 @@ Origin origin_of_code(const CollapsedGraph& graph, const Candidate& candidate) {
                             : base::origin_of_path(base::path_of_location(location));
 }
 
-// True if it is unknown which end is the parent, and nothing else refers to the target. The graph
-// then does not show whether the reference may be weak.
+// True if it is unknown which end of the reference is the parent, and no other reference leads to
+// the target. In that case, the graph does not show whether the reference can safely be made weak.
 bool is_only_owner(const CollapsedGraph& graph, const Candidate& candidate) {
     const std::uint32_t target = graph.targets[candidate.edges.front()];
     const auto own = std::ranges::count_if(
@@ -66,7 +66,7 @@ bool is_only_owner(const CollapsedGraph& graph, const Candidate& candidate) {
 
 // Returns the advice or cost of `candidate`, as selected by `text`. If the usual text suggests a
 // weak reference to an object that does not support weak references, returns the text of kNotWeak.
-// If is_only_owner(), returns the advice of kOnlyOwner instead of that for a weak reference.
+// If is_only_owner() is true, replaces any weak-reference advice with the advice of kOnlyOwner.
 const std::string& text_for(const CollapsedGraph& graph,
                             const Candidate& candidate,
                             std::string advice::Words::*text) {
@@ -98,7 +98,8 @@ advice::Slots slots_of(const CollapsedGraph& graph, std::uint32_t edge) {
             name.empty() ? label : std::string(name)};
 }
 
-// Text for the references that must be cut together with the first one of `candidate`; "" if none.
+// A phrase that describes the other references of `candidate`, which must be cut together with the
+// first; "" if there are none.
 std::string others_like(const Candidate& candidate) {
     if (candidate.equivalent == 1) {
         return "";
@@ -136,7 +137,8 @@ bool is_declared_field(const CollapsedGraph& graph, std::uint32_t edge) {
 }
 
 // The code of the property that replaces a back pointer. Empty for other kinds of references. Also
-// empty if the location of the class is unknown, because the class may not be written in Python.
+// empty if neither the code that stores the attribute nor the class has a known location, for
+// example because the class is not written in Python.
 std::string code_of_back_pointer(const CollapsedGraph& graph, std::uint32_t edge) {
     const model::EdgeKind kind = graph.edges[edge].label.kind;
     const bool is_slot = kind == model::EdgeKind::slot;
@@ -160,11 +162,11 @@ std::string code_of_back_pointer(const CollapsedGraph& graph, std::uint32_t edge
            "`";
 }
 
-// Replaces a bound method; `ref` is a weakref.WeakMethod of it.
+// Code that replaces a stored bound method; `ref` is a weakref.WeakMethod of that method.
 constexpr const char* kCallWhileAlive = "lambda *args: (m := ref()) and m(*args)";
 
-// The name of the bound method of `candidate`. Empty if the bound callable is not a method of a
-// class, because plain functions and classes can be bound to an object, too.
+// The name of the bound method that holds the reference. Empty if the bound callable is not defined
+// in a class: plain functions and classes can be bound to an object, too.
 std::string method_of(const CollapsedGraph& graph, const Candidate& candidate) {
     const std::uint32_t holder = graph.edges[candidate.edges.front()].holder;
     const model::Node& node = graph.node(holder);
@@ -177,8 +179,8 @@ std::string method_of(const CollapsedGraph& graph, const Candidate& candidate) {
     return short_name(graph, holder);
 }
 
-// The code that makes the reference weak, as a sentence with a space before it; empty if its form
-// depends on the program.
+// A sentence with the code that makes the reference weak; begins with a space. Empty if that code
+// depends on the rest of the program.
 std::string code_of(const CollapsedGraph& graph, const Candidate& candidate) {
     const std::uint32_t edge = candidate.edges.front();
     if (!graph.node(graph.targets[edge]).supports_weakref) {
@@ -213,8 +215,8 @@ std::string advice_for_other_slots(const CollapsedGraph& graph, const Cut& cut) 
                 : "");
 }
 
-// Advice on changing a set of back pointers. `code` is the code for the first one; the differences
-// for the others are appended to it.
+// Advice on changing a set of back pointers. `code` holds the code for the first back pointer;
+// instructions for the others are appended.
 std::string advice_for_set(const CollapsedGraph& graph, const Cut& cut, std::string& code) {
     const std::string parent = cut.on_every_cycle ? name_in_text(graph, cut.parent) : "";
     if (!graph.node(cut.parent).supports_weakref) {
@@ -240,7 +242,8 @@ std::string advice_for_set(const CollapsedGraph& graph, const Cut& cut, std::str
            (parent.empty() ? "" : " to " + parent);
 }
 
-// The method of `node` that could clear all references to it; empty if its class has none.
+// A call to the cleanup method of `node`, such as "`Engine.close()`". In that method, a program
+// could clear all references to `node`. Empty if the class has no such method.
 std::string clearing_method_of(const CollapsedGraph& graph, std::uint32_t node) {
     const std::string_view name =
         node == kNone ? std::string_view{} : graph.raw->text(graph.node(node).end_method);
@@ -278,7 +281,7 @@ std::string remedy_of(const CollapsedGraph& graph, const Cut& cut) {
     const Candidate& first = cut.cut.front();
     std::string text = first.payload ? "drop " : "cut ";
     const bool is_summary = cut.parent != kNone && cut.cut.size() > kMostNamed;
-    // If only one more reference is left, it is named instead of counted.
+    // Name the last reference, too, if it would be the only one that is not named.
     const bool is_short = is_summary && cut.cut.size() > kMostNamed + 1;
     const std::size_t shown = is_short ? kMostNamed : cut.cut.size();
     if (is_summary) {

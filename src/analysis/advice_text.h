@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts of a finding: the reference to cut, the reason, and what to write instead.
+// Writes the texts of a finding, which state the reference to cut, the reason, and the code to
+// write instead.
 #pragma once
 
 #include <cstddef>
@@ -9,21 +10,22 @@
 
 namespace cyclewatch::analysis {
 
-// "cut <lambda>.closure:self (train.py:12)": the end of a finding's headline.
+// Returns the end of a finding's headline, such as "cut <lambda>.closure:self (train.py:12)".
 [[nodiscard]] std::string remedy_of(const CollapsedGraph& graph, const Cut& cut);
 
-// The text about reference `i` of a candidate. If the candidate is one of `cut`, the text explains
-// why to cut it. If `cut` is empty, the candidate is an alternative, and the text states the cost
-// of cutting it. In both cases the text lists the other references that must be cut with it.
+// The text about reference `i` of `candidate`. If `candidate` is part of `cut`, the text explains
+// why the reference should be cut. If `cut` is empty, `candidate` is an alternative, and the text
+// states the cost of cutting the reference. In both cases the text states whether other references
+// must be cut as well.
 [[nodiscard]] std::string reason_of(const CollapsedGraph& graph,
                                     const Candidate& candidate,
                                     std::size_t i,
                                     const Cut& cut);
 
-// Describes what to write instead of the first reference to cut.
+// Describes how to change the code that creates the first reference to cut.
 [[nodiscard]] std::string advice_of(const CollapsedGraph& graph, const Cut& cut);
 
-// The cost of following the advice of advice_of(): a clause; "" if there is no cut.
+// The cost of the change that advice_of() suggests, as a clause; "" if there is no cut.
 [[nodiscard]] std::string cost_of(const CollapsedGraph& graph, const Cut& cut);
 
 }  // namespace cyclewatch::analysis

@@ -124,11 +124,11 @@ class Analysis {
         builder_of_component_[c] = entry->second;
     }
 
-    // True for a cycle that retains nothing itself, if only memory retained by other cycles can be
-    // reached from it and user code cannot avoid it. Examples are a cycle inside a library, and the
-    // built-in cycle of a class (such as a subclass of a class created in a function). A class must
-    // still be reported if the cut of another cycle breaks that cycle, because the class keeps its
-    // memory alive.
+    // True for a cycle that user code cannot avoid and that retains no memory itself, if other
+    // cycles retain all memory reachable from it. Examples are a cycle inside a library and the
+    // cycle that Python creates with every class. However, a cycle that contains a class is
+    // reported if the fix suggested for another cycle only breaks that other cycle. The class would
+    // then still keep the memory alive.
     [[nodiscard]] bool is_secondary(std::uint32_t c,
                                     const Component& component,
                                     const Cycle& cycle) const {

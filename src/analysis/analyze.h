@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry point of the analysis: computes the findings of one observation. A pure function that
-// does not use Python and may be called on any thread.
+// The entry point of the analysis, which computes the findings of one observation. A pure function
+// that does not use Python and may be called on any thread.
 #pragma once
 
 #include <vector>

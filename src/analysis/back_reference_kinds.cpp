@@ -49,8 +49,8 @@ std::vector<Candidate> BackReferenceKinds::kinds_of(const std::vector<std::uint3
     return result;
 }
 
-// Sets the counts of `kind`, and sorts its references so that one for each pair of classes comes
-// first.
+// Sets the counts in `kind`, and moves one reference for each pair of holder class and target class
+// to the front.
 Candidate BackReferenceKinds::finished(Candidate kind) const {
     std::ranges::sort(kind.edges);
     kind.edges.erase(std::unique(kind.edges.begin(), kind.edges.end()), kind.edges.end());
@@ -106,8 +106,8 @@ std::map<std::string, int> BackReferenceKinds::roles_of(const std::vector<Candid
     return roles;
 }
 
-// The reference to change in order to remove `e`: the attribute that refers to the container, if
-// the container holds only back references.
+// The reference to change in order to remove `e`: `e` itself or, if `e` is an item of a container
+// that holds only back references, the attribute that refers to the container.
 std::uint32_t BackReferenceKinds::outermost(std::uint32_t e, std::span<const char> is_back) const {
     std::uint32_t keeper = e;
     for (int steps = 0; steps < Roles::kDeepestContainer; ++steps) {
@@ -121,8 +121,8 @@ std::uint32_t BackReferenceKinds::outermost(std::uint32_t e, std::span<const cha
     return is_attribute(graph_, component_.edges[keeper]) ? keeper : e;
 }
 
-// True if there is only one reference to the object, and all of the object's references are back
-// references or lead to containers and methods.
+// True if only one reference leads to the object at `position`, and all references from that object
+// are structural, are back references, or lead to containers or bound methods.
 bool BackReferenceKinds::leads_only_back(std::uint32_t position,
                                          std::span<const char> is_back) const {
     if (holders_.of(position).size() != 1) {
@@ -139,8 +139,8 @@ bool BackReferenceKinds::leads_only_back(std::uint32_t position,
     return true;
 }
 
-// A candidate for `item`, the reference to change in order to remove `e`. Its score and evidence
-// are those of `item` or `e`, depending on which has the higher score.
+// A candidate for `item`, the reference to change in order to remove `e`. The score and evidence
+// are taken from `item` or `e`, whichever scores higher.
 Candidate BackReferenceKinds::judge(std::uint32_t e, std::uint32_t item) {
     Candidate judged = judged_alone(item);
     judged.edges.clear();

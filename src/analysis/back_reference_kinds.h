@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups the back references to a parent by the code that stores them, and judges each group.
+// Groups the back references to a parent by the code that stores them, and scores each group.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,8 @@ class WorkLimit {
 // outlive this object.
 class BackReferenceKinds {
   public:
-    // `holders`: per node, the references to it. `is_on_cycle`: per reference.
+    // `holders` lists the references that lead to each node. `is_on_cycle` is nonzero for the
+    // references on the cycle.
     BackReferenceKinds(const CollapsedGraph& graph,
                        const Component& component,
                        const graph::Rows<>& holders,
@@ -50,19 +51,20 @@ class BackReferenceKinds {
           is_on_cycle_(is_on_cycle),
           work_(work) {}
 
-    // One candidate for each kind of reference in `back` (references that the same line of code
-    // creates). Empty if one of the kinds must not be suggested. `is_back`: per reference, whether
-    // it is in `back`.
+    // Returns one candidate for each kind of reference in `back`. References created by the same
+    // line of code are of the same kind. The result is empty if any of the kinds must not be
+    // suggested. `is_back` is nonzero for the references in `back`.
     [[nodiscard]] std::vector<Candidate> kinds_of(const std::vector<std::uint32_t>& back,
                                                   std::span<const char> is_back);
 
-    // Sorts `kinds` for display. Kinds with the pattern of the first one come first, then those
-    // that refer to `parent` (a collapsed node). Ties are broken by the number of references to the
-    // target's class, then by the number of references of the kind, then by whether they are on the
-    // cycle. Two kinds compare equal only if all of their names are the same.
+    // Sorts `kinds` for display. Kinds with the same pattern as kinds.front() come first, then
+    // kinds with a reference to `parent` (a collapsed node). Ties are broken first by the number of
+    // references to the target's class, then by the number of references of the kind, and finally
+    // by whether the kind's first reference is on the cycle. Two kinds compare equal only if all
+    // their names are equal.
     void sort_for_reader(std::vector<Candidate>& kinds, std::uint32_t parent) const;
 
-    // The score of each role, which is that of its best kind.
+    // Maps each role to the highest score among the kinds with that role.
     [[nodiscard]] std::map<std::string, int> roles_of(const std::vector<Candidate>& kinds) const;
 
   private:

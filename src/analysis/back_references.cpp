@@ -21,13 +21,13 @@ namespace {
 
 using model::NodeKind;
 
-constexpr std::size_t kMostOfCycle = 8;      // references of the cycle whose objects are tried
+constexpr std::size_t kMostOfCycle = 8;      // try the objects of this many references
 constexpr std::size_t kMostReferredTo = 12;  // objects tried because many references lead to them
 constexpr std::size_t kMostInnerParents = 4;
 constexpr std::size_t kFarthestClimb = 10'000;
-constexpr std::uint64_t kPassesOfRoot = 4;            // over the component, approximately
+constexpr std::uint64_t kPassesOfRoot = 4;            // approximate passes per candidate
 constexpr std::uint64_t kMostSearchWork = 4'000'000;  // nodes and references visited
-constexpr std::size_t kMostThatCount = 4;             // references to the parent
+constexpr std::size_t kMostThatCount = 4;  // references to the parent that raise the score
 
 class BackReferenceSearch {
   public:
@@ -49,7 +49,8 @@ class BackReferenceSearch {
         }
         BackReferences best;
         roots_ = roots();
-        // Searching for parents inside a parent takes longer, so it uses only the remaining work.
+        // The search for nested parents takes longer, so it runs last, within the remaining work
+        // limit.
         for (const bool with_inner : {false, true}) {
             for (const std::uint32_t root : roots_) {
                 if (!work_.take_passes(kPassesOfRoot)) {
@@ -82,8 +83,8 @@ class BackReferenceSearch {
         return graph_.edges[component_.edges[e]];
     }
 
-    // A higher score is better, unless one set of roles contains the other: then the smaller set is
-    // better, because the additional roles are not needed.
+    // If one set of roles contains the other, the smaller set is better, because the additional
+    // roles are not needed. Otherwise, a higher score is better.
     [[nodiscard]] bool is_better(const BackReferences& found, const BackReferences& best) const {
         if (found.kinds.empty() || best.kinds.empty()) {
             return !found.kinds.empty();
@@ -131,8 +132,8 @@ class BackReferenceSearch {
         return roots;
     }
 
-    // The last object in a chain of attributes with the same name as `e`; the first one that occurs
-    // twice if the chain is a cycle.
+    // Follows a chain of attributes with the same name as `e`. Returns the last object or, if the
+    // chain is a cycle, the first object that occurs twice.
     [[nodiscard]] std::uint32_t top_of(std::uint32_t e) const {
         std::uint32_t node = component_.targets[e];
         if (!is_attribute(graph_, component_.edges[e])) {
@@ -148,8 +149,8 @@ class BackReferenceSearch {
     }
 
     // The object to which an attribute of `node` with the plain name `plain_name` refers; `node` if
-    // there is none. `name` is the id of one such name, because comparing ids is faster than
-    // comparing texts.
+    // there is none. `name` is the id of an attribute name whose plain name is `plain_name`. Ids
+    // are compared first, because that is faster than comparing texts.
     [[nodiscard]] std::uint32_t next_of_name(std::uint32_t node,
                                              model::StringId name,
                                              std::string_view plain_name) const {
@@ -163,9 +164,9 @@ class BackReferenceSearch {
         return next;
     }
 
-    // Returns the back references to `root` if no cycle remains without them. With `with_inner`,
-    // returns them only if cycles remain, together with the back references to further parents. In
-    // all other cases, the result is empty.
+    // If `with_inner` is false, returns the back references to `root`, or nothing if removing them
+    // leaves a cycle. If `with_inner` is true, returns nothing unless a cycle remains. The result
+    // then also contains the back references to further parents, which break the remaining cycles.
     BackReferences seen_from(std::uint32_t root, bool with_inner) {
         std::vector<std::uint32_t> back = ways_back(component_, root);
         mark(back);
@@ -195,8 +196,8 @@ class BackReferenceSearch {
     }
 
     // Returns `back` and the back references to further parents on the remaining cycles, adding one
-    // parent after the other. Empty if an object would not be reachable from `root`, or cycles
-    // remain.
+    // parent at a time. Empty if cycles still remain, or if some object would no longer be
+    // reachable from `root`.
     std::vector<std::uint32_t> with_inner_parents(std::uint32_t root,
                                                   std::vector<std::uint32_t> back) {
         mark(back);
@@ -235,7 +236,7 @@ class BackReferenceSearch {
         return {};
     }
 
-    // Removes references that a program cannot change from `back`, and marks the others in
+    // Erases from `back` the references that a program cannot change, and marks the rest in
     // is_back_.
     void mark(std::vector<std::uint32_t>& back) {
         std::erase_if(back, [&](std::uint32_t e) {
@@ -248,8 +249,8 @@ class BackReferenceSearch {
         }
     }
 
-    // Returns `back` and all references that are stored in attributes with the same names, directly
-    // or in containers.
+    // Returns `back` and all other references stored in attributes with the same names as those of
+    // `back`, either directly or in containers.
     [[nodiscard]] std::vector<std::uint32_t> with_same_names(
         const std::vector<std::uint32_t>& back) const {
         std::set<std::string_view> names;
@@ -267,7 +268,8 @@ class BackReferenceSearch {
         return all;
     }
 
-    // Removes kinds that only break cycles without memory, starting with the last one.
+    // Removes the kinds that need not be cut, because cutting them would break only cycles that
+    // retain no memory. Starts with the last kind.
     void drop_needless(std::vector<Candidate>& kinds) {
         const auto mark_kind = [this](const Candidate& kind, char value) {
             for (const std::uint32_t e : kind.edges) {
@@ -288,7 +290,7 @@ class BackReferenceSearch {
         }
     }
 
-    // `to_parent`: the number of references to the parent itself.
+    // `to_parent` is the number of references to the parent itself.
     static int score_of(const std::map<std::string, int>& roles, std::ptrdiff_t to_parent) {
         int sum = 0;
         for (const auto& [role, score] : roles) {
@@ -304,10 +306,11 @@ class BackReferenceSearch {
     const Component& component_;
     const Cycle& cycle_;
     std::vector<std::uint32_t> roots_;
-    graph::Rows<> holders_;  // per node: of the references to it
+    graph::Rows<> holders_;  // per node: the references to the node
     Roles roles_;
-    std::vector<char> is_back_;  // per reference: seen from the object tried last
-    // Per node: true if it has no back references, or if no cycle remains without them.
+    std::vector<char> is_back_;  // per reference: leads back to the object tried last
+    // Per node: nonzero if no back references lead to the node, or if removing them leaves no
+    // cycle.
     std::vector<char> has_no_remaining_cycle_;
     std::vector<char> is_on_cycle_;
     WorkLimit work_;

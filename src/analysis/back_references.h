@@ -17,13 +17,14 @@ struct BackReferences {
     int score = 0;                // comparable to Candidate::score
 };
 
-// The candidates for the parent are the objects of `cycle`, the end of each chain of references
-// with the same name (`parent` of `parent`), and the objects with the most incoming references.
-// Chooses the candidate with the best back references to suggest: few names, each with good
-// evidence, and many references to the parent. Without the back references, no cycle retains an
-// owner, and every object is still reachable from the parent. If cycles remain, the kinds include
-// the back references to further parents inside the parent. Tries at most 28 candidates, and fewer
-// in a large component.
+// The candidates for the parent are the objects of `cycle`, the last object of each chain of
+// attributes with the same name (`.parent.parent`), and the objects with the most incoming
+// references. Chooses the candidate whose back references are the best suggestion. A good
+// suggestion involves few attribute names, good evidence for each name, and many references to the
+// parent. Once all returned references are removed, no cycle retains an owner, and every object is
+// still reachable from the parent. If removing the back references to the parent is not enough, the
+// kinds include back references to other parents that can be reached from that parent. Tries at
+// most 28 candidates, and fewer in a large component.
 [[nodiscard]] BackReferences find_back_references(const CollapsedGraph& graph,
                                                   const Component& component,
                                                   const Cycle& cycle);

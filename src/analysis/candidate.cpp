@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMostCandidates = 32;  // of one cycle
 constexpr std::size_t kDeepestPath = 4;      // containers in containers
 
-// Reference `i` of `cycle`; `view` shows the same cycle.
+// Returns a candidate for reference `i` of `cycle`. `view` is a view of the same cycle.
 Candidate judge(const CycleView& view, const Cycle& cycle, std::size_t i) {
     Candidate candidate{.edges = {cycle[i]}};
     if (is_container(view.graph, view.holder(i)) ||
@@ -43,8 +43,7 @@ ReferenceKind kind_of(const CollapsedGraph& graph, const Component& component, s
 }
 
 void note_variable(Candidate& candidate, const CollapsedGraph& graph, std::uint32_t edge) {
-    // References through one traceback are also grouped in `edges`, but a traceback is not a
-    // variable.
+    // The references in `edges` may share a traceback instead of a variable.
     const bool variable = graph.is_through_variable(edge);
     candidate.shared_cell = variable && candidate.edges.size() > 1;
     candidate.equivalent = variable ? candidate.edges.size() : 1;

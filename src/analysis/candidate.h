@@ -19,27 +19,28 @@ struct Candidate {
     const Evidence* evidence = nullptr;
     int score = 0;
     std::size_t classes = 1;       // of the holders
-    std::size_t listed = 1;        // number of first edges; each has other classes at its ends
+    std::size_t listed = 1;        // edges at the front, each with a different pair of classes
     std::uint64_t equivalent = 1;  // number of references of this kind, all to be removed
     bool shared_cell = false;      // `edges` go through one variable
-    bool payload = false;          // outside the cycle: frees the memory, keeps the cycle
+    bool payload = false;          // not on the cycle: cutting it frees memory but keeps the cycle
     double share = 1;              // of a payload: the fraction of the retained size it frees
-    bool enough = true;            // without it, no cycle retains an owner
+    bool enough = true;            // cutting it leaves no cycle that retains an owner
 };
 
-// Equal for references that the same line of code creates: they have the same label, the same types
-// at both ends and, if they are items, the same container. The fields are: whether the holder is a
-// container; the container's node, or else the name of the holder's type; the kind and name of the
-// label; the name of the target's type.
-using ReferenceKind =
-    std::tuple<bool, std::uint32_t, model::EdgeKind, model::StringId, model::StringId>;
+// References of the same kind are assumed to be created by one line of code. They have the same
+// label, the same types at both ends and, for items, the same container.
+using ReferenceKind = std::tuple<bool,           // the holder is a container
+                                 std::uint32_t,  // the container, or the name of the holder's type
+                                 model::EdgeKind,   // kind of the label
+                                 model::StringId,   // name of the label
+                                 model::StringId>;  // name of the target's type
 
 [[nodiscard]] ReferenceKind kind_of(const CollapsedGraph& graph,
                                     const Component& component,
                                     std::uint32_t e);
 
-// Sets `equivalent` and `shared_cell` if the edges of `candidate` go through one variable.
-// `edge` is the index in `graph` of the candidate's first edge.
+// Sets `equivalent` and `shared_cell`, depending on whether the edges of `candidate` go through one
+// variable. `edge` is the index in `graph` of the candidate's first edge.
 void note_variable(Candidate& candidate, const CollapsedGraph& graph, std::uint32_t edge);
 
 // One candidate for each reference of `cycle`, best first. The edges are indices into

@@ -14,7 +14,8 @@ namespace cyclewatch::analysis {
 namespace {
 
 constexpr std::uint64_t kRounds = 4;
-// Limits the rounds beyond the first few by their total number of visits of nodes and references.
+// Maximum number of nodes and references visited in all rounds together. The first kRounds rounds
+// always run.
 constexpr std::uint64_t kMostRefinementWork = 300'000;
 constexpr std::size_t kMostInBlock = 16;
 
@@ -37,12 +38,13 @@ std::vector<std::uint64_t> hash_texts(const model::StringTable& strings) {
     return hashes;
 }
 
-// A hash of the file name without its folder, because the order must not depend on the folder.
+// A hash of the file name without its directory, because the order must not depend on the
+// directory.
 std::uint64_t hash_file(std::string_view path) {
     return base::StableHash().add(path.substr(path.find_last_of("/\\") + 1)).value();
 }
 
-// The alphabetical rank of every string: comparing ranks is cheaper than comparing strings.
+// The alphabetical rank of every string. Comparing ranks is cheaper than comparing strings.
 std::vector<std::uint32_t> rank_texts(const model::StringTable& strings) {
     std::vector<std::uint32_t> by_text(strings.size());
     std::iota(by_text.begin(), by_text.end(), 0U);
@@ -62,7 +64,7 @@ Colors refine(const CollapsedGraph& graph,
               const Colors& color) {
     Colors next(color.size());
     std::ranges::transform(color, next.begin(), mix);
-    // Sums do not depend on the order of references.
+    // Hashes are added up, because a sum does not depend on the order of the references.
     for (std::size_t e = 0; e < label_hash.size(); ++e) {
         const std::uint32_t from = graph.edges[e].holder;
         const std::uint32_t to = graph.targets[e];
@@ -72,8 +74,8 @@ Colors refine(const CollapsedGraph& graph,
     return next;
 }
 
-// Uses a hash table, because sorting would take most of the time of a round. Colours are hashes, so
-// they serve as positions in the table.
+// Uses a hash table, because sorting would take most of the time of a round. Colours are already
+// hashes, so they serve as positions in the table.
 std::size_t count_distinct(const Colors& colors) {
     Colors table(std::bit_ceil(colors.size() * 2 + 1), 0);
     const std::uint64_t mask = table.size() - 1;
@@ -91,8 +93,9 @@ std::size_t count_distinct(const Colors& colors) {
     return distinct;
 }
 
-// Refines the colours until a round does not distinguish more nodes than the round before. No later
-// round would distinguish more, so colours are counted once per block of rounds.
+// Refines the colours until a round distinguishes no more nodes than the round before. Later rounds
+// would not distinguish more nodes either, so counting the colours once per block of rounds is
+// enough.
 void refine_until_stable(CollapsedGraph& graph, const std::vector<std::uint64_t>& label_hash) {
     const std::uint64_t work = graph.nodes() + label_hash.size() + 1;
     std::uint64_t rounds_left = std::max((kMostRefinementWork - 1) / work, kRounds) - kRounds;
@@ -135,7 +138,7 @@ void color_nodes(CollapsedGraph& graph, const std::vector<std::uint64_t>& weight
     for (std::uint64_t round = 0; round < kRounds; ++round) {
         graph.color = refine(graph, label_hash, graph.color);
     }
-    refine_until_stable(graph, label_hash);  // long cycles may only differ far from their start
+    refine_until_stable(graph, label_hash);  // long cycles may differ only far from their start
 }
 
 void sort_references(CollapsedGraph& graph) {

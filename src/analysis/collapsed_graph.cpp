@@ -48,10 +48,10 @@ bool is_method_of(const model::ReferenceGraph& graph,
     return named || method.find("__create_fn__.<locals>.") != std::string_view::npos;
 }
 
-// True for a structural reference: one that the interpreter creates for types, functions and
-// modules. A structural reference is never cut, and a cycle that contains one is reported only if
-// there is no other cycle. `label`: label of the reference from `holder` to `target` in the
-// collapsed graph.
+// True for a structural reference, which the interpreter creates for types, functions and modules.
+// A structural reference is never cut, and a cycle that contains one is reported only if the
+// component has no other cycle. `label` is the label of the reference from `holder` to `target` in
+// the collapsed graph.
 bool is_structural(const model::ReferenceGraph& graph,
                    const model::Node& holder,
                    const model::EdgeLabel& label,
@@ -60,7 +60,7 @@ bool is_structural(const model::ReferenceGraph& graph,
     switch (label.kind) {
         case EdgeKind::member:
             if (name == "__globals__") {
-                // Globals that are not the dict of a module were passed to exec().
+                // If __globals__ is not the dict of a module, it was passed to exec().
                 return target.kind == NodeKind::module || target.role == PartRole::module_dict;
             }
             if (name == "__dict__") {
@@ -140,8 +140,8 @@ class Collapse {
     }
 
     // Collapses traceback chains, so that the depth at which an exception was raised does not
-    // matter. A chain becomes part of its exception, or of the traceback to which another object
-    // refers.
+    // matter. A chain is collapsed into its exception, or into the traceback to which another
+    // object refers.
     void hide_tracebacks(const std::vector<char>& keep) {
         for (const model::Edge& edge : graph_.edges) {
             const std::size_t target = index_of(edge.target);
@@ -170,8 +170,9 @@ class Collapse {
         }
     }
 
-    // Un-hides nodes on or behind a cycle of hidden nodes, such as a cell that contains itself:
-    // expand() would not terminate on them. Finds them by topological sorting (A. B. Kahn, 1962).
+    // Un-hides hidden nodes that are on a cycle of hidden nodes (such as a cell that contains
+    // itself) or can be reached from one. Otherwise expand() would not terminate. Finds them by
+    // topological sorting (Kahn, 1962).
     void keep_cycles_of_hidden_nodes() {
         std::vector<std::uint32_t> hidden_holders(hidden_.size(), 0);
         std::vector<std::uint32_t> free_nodes;
@@ -206,7 +207,7 @@ class Collapse {
     }
 
     // A wrapper calls the wrapped function through another reference, usually in its closure. One
-    // change of the code removes both references, so `__wrapped__` is not listed separately.
+    // code change removes both references, so `__wrapped__` is not listed separately.
     void drop_repeated_wrapped(CollapsedGraph& collapsed) const {
         const std::uint32_t begin = collapsed.first.back();
         const auto is_dunder = [&](std::uint32_t e) {
@@ -233,7 +234,8 @@ class Collapse {
         }
     }
 
-    // Adds the collapsed references of `holder`: depth-first search through hidden nodes.
+    // Searches depth-first through hidden nodes for the collapsed references of `holder`, and adds
+    // them.
     void expand(CollapsedGraph& collapsed, std::uint32_t holder) {
         stack_.clear();
         path_.clear();
@@ -266,8 +268,8 @@ class Collapse {
         edge.first_step = static_cast<std::uint32_t>(collapsed.steps.size());
         edge.step_count = static_cast<std::uint32_t>(path_.size());
         collapsed.steps.insert(collapsed.steps.end(), path_.begin(), path_.end());
-        // Cells and collapsed tracebacks have no useful name: use the label of the reference to
-        // them.
+        // Cells and collapsed tracebacks have no useful name, so use the label of the reference
+        // that leads to the cell or traceback.
         std::size_t naming = path_.size() - 1;
         while (naming > 0 && is_unnamed(naming)) {
             edge.cell = stack_[naming].node;
@@ -293,7 +295,7 @@ class Collapse {
     std::vector<std::uint32_t> path_;  // path_[i] is a reference of stack_[i]
 };
 
-// The references of the tuples in a class's __mro__ and __bases__ are structural, too.
+// Also marks the references from a class's __mro__ and __bases__ tuples as structural.
 void mark_class_tuples(CollapsedGraph& collapsed) {
     for (std::uint32_t e = 0; e < collapsed.edges.size(); ++e) {
         const std::uint32_t target = collapsed.targets[e];

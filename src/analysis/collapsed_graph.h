@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference graph as a programmer would draw it: an instance and its __dict__ are one node; so
-// are a function, its closure tuple and its cells. docs/design/analysis.md lists all rules.
+// The reference graph as a programmer would draw it. An instance and its __dict__ are one node, and
+// so are a function, its closure tuple and its cells. docs/design/analysis.md lists all rules.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace cyclewatch::analysis {
 
 inline constexpr std::uint32_t kNone = UINT32_MAX;
 
-// A collapsed reference without its target.
+// A reference of the collapsed graph. Its target is in CollapsedGraph::targets.
 struct CollapsedEdge {
     model::EdgeLabel label;
     std::uint32_t holder = 0;
@@ -45,7 +45,8 @@ struct CollapsedGraph {
     [[nodiscard]] std::string_view label_name(std::uint32_t edge) const {
         return raw->text(edges[edge].label.name);
     }
-    // True if the reference passes through a cell: a variable that several functions may share.
+    // True if the reference passes through a cell, that is, a variable that several functions may
+    // share.
     [[nodiscard]] bool is_through_variable(std::uint32_t edge) const {
         const std::uint32_t cell = edges[edge].cell;
         return cell != kNone && raw->nodes[cell].kind == model::NodeKind::cell;

@@ -48,8 +48,8 @@ Component ComponentExtractor::extract(std::uint32_t component) {
     return result;
 }
 
-// Removes the nodes without incoming references one after the other (A. Kahn, "Topological sorting
-// of large networks", 1962). The nodes that remain are on a cycle or can be reached from one.
+// Repeatedly removes nodes without incoming references (Kahn, "Topological sorting of large
+// networks", 1962). The nodes that remain are on a cycle or can be reached from one.
 bool still_holds(const Component& component, std::span<const char> dead) {
     std::vector<std::uint32_t> incoming(component.size(), 0);
     for (std::uint32_t e = 0; e < component.targets.size(); ++e) {

@@ -19,9 +19,10 @@ struct Component {
     std::vector<std::uint32_t> edges;    // collapsed references, parallel to targets
     std::vector<std::uint32_t> holder;   // positions in `nodes`, parallel to targets
     std::vector<char> structural;        // parallel to targets
-    std::vector<char> leads_out;         // per node: it owns memory that the collection frees, or
-                                         // refers to a node outside the component that leads to it
-    std::vector<std::uint64_t> kept;     // per node: RetainedSize::kept_by()
+    // Per node, nonzero if the node owns memory that the collection frees, or if such memory can be
+    // reached through a reference from the node to an object outside the component.
+    std::vector<char> leads_out;
+    std::vector<std::uint64_t> kept;  // per node: RetainedSize::kept_by()
 
     [[nodiscard]] graph::AdjacencyView view() const { return {first, targets}; }
     [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(nodes.size()); }
@@ -44,8 +45,7 @@ class ComponentExtractor {
     std::vector<std::uint32_t> position_;  // per collapsed node: its number in the component
 };
 
-// True if a cycle that retains memory remains after removing the references e with
-// dead[e] != 0.
+// True if a cycle that retains memory remains once the references e with dead[e] != 0 are removed.
 [[nodiscard]] bool still_holds(const Component& component, std::span<const char> dead);
 
 }  // namespace cyclewatch::analysis

@@ -31,15 +31,16 @@ constexpr std::array<std::string_view, 16> kParentNames{"parent",
                                                         "previous",
                                                         "predecessor"};
 
-// Last words in the class names of handles, which are objects that their creator stores and returns
-// to callers. "handle" is not included: callers usually drop the handle that subscribe() returns,
-// so the list of handles must keep the callback alive.
+// A class whose name ends with one of these words is assumed to be a handle class. A handle is an
+// object that its creator stores and returns to callers. "handle" is not included: callers usually
+// drop the handle that subscribe() returns, so only the list of handles keeps the callback alive.
 constexpr std::array<std::string_view, 20> kHandleWords{
     "cursor", "lease",    "loan",        "view",   "iter",        "iterator", "slice",
     "window", "snapshot", "reservation", "permit", "transaction", "session",  "reader",
     "guard",  "readonly", "borrow",      "proxy",  "result",      "results"};
 
-// Words in the names of lists of handles, besides the plurals of the above.
+// An attribute is assumed to be a list of handles if its name contains one of these words, or a
+// word from kHandleWords in the singular or plural.
 constexpr std::array<std::string_view, 17> kAwayWords{"open",
                                                       "opened",
                                                       "out",
@@ -95,8 +96,8 @@ bool is_list_of_handles(std::string_view name) {
     });
 }
 
-// A name with several words must begin or end with an unambiguous one: "up" may name a parent, but
-// "up_proj" does not.
+// If a name has several words, the first or last word must be unambiguous: "up" may name a parent,
+// but "up_proj" does not.
 bool is_parent_name(std::string_view name) {
     static constexpr std::array<std::string_view, 4> kFirst{"parent", "owner", "prev", "previous"};
     static constexpr std::array<std::string_view, 2> kLast{"parent", "owner"};
@@ -109,8 +110,8 @@ bool is_parent_name(std::string_view name) {
 
 }  // namespace
 
-// True if the target's own reference on the cycle is to an object that was passed to it. The target
-// then does not contain the holder.
+// True if the next reference of the cycle leads from the target of reference `i` to an object that
+// was passed to this target. The target then does not contain the holder of reference `i`.
 bool ConstructionHints::was_passed_the_way(std::size_t i) const {
     const std::size_t next = cycle_.next(i);
     return cycle_.target(next) != cycle_.holder(i) && cycle_.is_object(cycle_.target(next)) &&
@@ -155,7 +156,8 @@ bool ConstructionHints::is_clearly_forward(std::size_t i) const {
     });
 }
 
-// The reference that leads from an object to the holder of `i`, possibly through containers.
+// The reference that leads from an object to the holder of reference `i`, possibly through
+// containers.
 std::size_t ConstructionHints::way_into(std::size_t i) const {
     return cycle_.outside_containers(cycle_.previous(i));
 }

@@ -8,17 +8,18 @@
 
 namespace cyclewatch::analysis {
 
-// Hints about reference `i` of a cycle. All are false for references that are not between objects.
+// Hints about reference `i` of a cycle. They are meaningful only if the reference is an attribute.
 class ConstructionHints {
   public:
     // `cycle` must outlive this object.
     explicit ConstructionHints(const CycleView& cycle) : cycle_(cycle), graph_(cycle.graph) {}
 
-    // The attribute has the name of a parent or a predecessor: "parent", "_owner", "prev_stage".
+    // The name of the attribute suggests a parent or a predecessor: "parent", "_owner",
+    // "prev_stage".
     [[nodiscard]] bool is_named_as_parent(std::size_t i) const;
 
-    // The target creates the holder, or every other reference of the cycle leads from an object to
-    // one that it creates.
+    // The target creates the holder. Also true if, for every other reference of the cycle, the
+    // holder created the target.
     [[nodiscard]] bool leads_back_to_creator(std::size_t i) const;
 
     // True if the code that stores the target also creates it, so that nothing else keeps the
@@ -27,13 +28,14 @@ class ConstructionHints {
         return origin_of_value(i) == model::ValueOrigin::made;
     }
 
-    // A method of the target's class stores `self` here: `child.parent = self`.
+    // A method of the target's class stores `self` in this attribute, as in `child.parent = self`.
     [[nodiscard]] bool stores_itself(std::size_t i) const;
 
     // According to the code, another reference of the cycle is the back reference.
     [[nodiscard]] bool is_clearly_forward(std::size_t i) const;
 
-    // The holder is a handle that the target creates and stores: a cursor, a lease, a view.
+    // The holder is a handle that the target creates and stores, such as a cursor, a lease or a
+    // view.
     [[nodiscard]] bool is_handle(std::size_t i) const;
     // Reference `i` leads to such a handle, directly or through a container.
     [[nodiscard]] bool keeps_handle(std::size_t i) const;

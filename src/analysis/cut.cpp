@@ -50,8 +50,8 @@ class CutSearch {
         if (is_open && use_links(result)) {
             result.alternatives.clear();
         } else if (is_open) {
-            // Advice to cut the class's own __mro__ would be useless, so suggest references outside
-            // the cycle whose removal frees the memory.
+            // Advice to cut a reference such as a class's own __mro__ would be useless, so suggest
+            // references outside the cycle whose removal frees the memory.
             std::vector<Candidate> instead =
                 payloads.single.empty()
                     ? find_last_references(graph_, component_, held_, payloads.of_class, work_left)
@@ -79,8 +79,8 @@ class CutSearch {
     }
 
   private:
-    // The candidates in `ranked` that break all cycles, each by its own references if that is
-    // sufficient, otherwise with all references of its kind.
+    // The candidates in `ranked` that each break all cycles. A candidate whose own references are
+    // not sufficient is extended to all references of its kind.
     std::vector<Candidate> find_enough(const std::vector<Candidate>& ranked) {
         std::vector<Candidate> enough;
         for (const Candidate& candidate : ranked) {
@@ -105,7 +105,8 @@ class CutSearch {
         return enough;
     }
 
-    // Returns false once the limit on checks is reached, so that only checked cuts are suggested.
+    // True if cutting `candidate` breaks all cycles. Always false once the limit on checks is
+    // reached, so that only cuts that were checked are suggested.
     bool ends_all(const Candidate& candidate) {
         if (checks_left_ == 0) {
             return false;
@@ -118,8 +119,8 @@ class CutSearch {
         return !still_holds(component_, dead);
     }
 
-    // Adds the references through the same variable, because one assignment clears them all. With
-    // `all_of_kind`, also adds those that the same line of code creates.
+    // Adds the references that go through the same variable, because one assignment clears them
+    // all. With `all_of_kind`, also adds the references that the same line of code creates.
     [[nodiscard]] Candidate widened(Candidate candidate, bool all_of_kind) const {
         const std::uint32_t edge = candidate.edges.front();
         const std::uint32_t cell = collapsed(edge).cell;
@@ -142,11 +143,12 @@ class CutSearch {
         return candidate;
     }
 
-    // A module needs its parameters, buffers and submodules. An object needs its data, but a
-    // function may capture more than it needs. If the mistake is known, a reference that is not
-    // a known mistake itself is probably intended. An item of a tuple cannot be removed, and a
-    // container in a container is part of a data structure: neither is an alternative to an
-    // attribute or a variable.
+    // Drops alternatives that are rarely the right references to cut. A torch.nn.Module needs its
+    // parameters, buffers and submodules. An object needs its data, but a function may capture more
+    // than it needs. If the evidence for the cut is strong, a reference with weak evidence is
+    // probably intentional. An item of a tuple cannot be removed, and a container in a container is
+    // part of a data structure. Neither is offered as an alternative to cutting an attribute or a
+    // variable.
     void drop_poor_alternatives(Cut& result) const {
         const bool breaks_cycle = !result.cut.empty() && !result.cut.front().payload;
         const bool known =
@@ -164,8 +166,8 @@ class CutSearch {
         });
     }
 
-    // Suggests the back references of one parent unless the evidence for a single reference is as
-    // strong.
+    // Suggests the back references to one parent, unless the evidence for a single reference is
+    // strong enough (see kClearer).
     bool use_back_references(Cut& result, const std::vector<Candidate>& enough) const {
         if (!enough.empty() && enough.front().score >= patterns::kKnownDirection) {
             return false;
@@ -194,9 +196,9 @@ class CutSearch {
         return true;
     }
 
-    // Suggests all references between objects of one class, as in a linked list, if no cycle that
-    // retains an owner remains without them. Their other references are not suggested, because
-    // linked objects need their data.
+    // Suggests all references between objects of one class, as in a linked list, if removing them
+    // leaves no cycle that retains an owner. Other references of these objects are not suggested,
+    // because linked objects need their data.
     bool use_links(Cut& result) const {
         std::map<ReferenceKind, Candidate> kinds;
         std::vector<char> is_link(component_.targets.size(), 0);
@@ -227,8 +229,8 @@ class CutSearch {
         return true;
     }
 
-    // Users cannot change a cycle that is inside a library, but they can change what their own
-    // callable captures before they pass it on.
+    // Users cannot change a cycle that is inside a library, but if they pass a callable to the
+    // library, they can change what the callable captures.
     void prefer_own_payload_to_foreign_cycle(Cut& result,
                                              const std::vector<Candidate>& payloads) const {
         const bool own_cycle = std::ranges::any_of(
@@ -251,7 +253,7 @@ class CutSearch {
     }
 
     // Cutting a reference on the cycle frees only memory that cannot be reached from another cycle.
-    // The share is unknown if cycles remain.
+    // Returns 0 (unknown) if cycles remain after the cut.
     [[nodiscard]] double freed_share(const std::vector<Candidate>& cut) const {
         double share = 0;
         for (const Candidate& candidate : cut) {
@@ -274,7 +276,7 @@ class CutSearch {
         return graph_.edges[component_.edges[e]];
     }
 
-    // Replaces positions in the component with collapsed references.
+    // Converts positions in Component::edges to collapsed references.
     [[nodiscard]] Candidate finish(Candidate candidate) const {
         for (std::uint32_t& e : candidate.edges) {
             e = component_.edges[e];

@@ -11,13 +11,13 @@
 
 namespace cyclewatch::analysis {
 
-// Larger sets of references outside the cycle are not suggested.
+// Maximum number of references outside the cycle that are suggested as a set.
 inline constexpr std::size_t kMostInSet = 3;
 
 struct Cut {
     std::vector<Candidate> cut;  // one candidate, or a set to be cut together
-    // If `cut` contains the back references of one parent: the parent's collapsed node, and the
-    // number of these references.
+    // If `cut` contains the back references to one parent, `parent` is the parent's collapsed node,
+    // and `references` is the number of these references.
     std::uint32_t parent = kNone;
     std::uint64_t references = 0;
     bool on_every_cycle = false;  // `parent` is on every cycle that retains an owner
@@ -29,8 +29,9 @@ struct Cut {
     const Evidence* without_cut = &patterns::kNoReference;
 };
 
-// `cycle`: a cycle of `component`, not empty. `work_left`: the number of nodes and references that
-// find_last_references() may still visit, for all components of one observation.
+// `cycle` is a nonempty cycle of `component`. `work_left` is the number of nodes and references
+// that find_last_references() may still visit. The limit applies to all components of one
+// observation together.
 [[nodiscard]] Cut choose_cut(const CollapsedGraph& graph,
                              const Component& component,
                              const Cycle& cycle,

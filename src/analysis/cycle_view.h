@@ -29,8 +29,8 @@ struct CycleView {
         return kind == model::NodeKind::object || kind == model::NodeKind::exception;
     }
 
-    // Reference `i` or, if its holder is a container, the reference from the nearest holder that is
-    // not a container to the outermost such container.
+    // Returns `i` if its holder is not a container. Otherwise returns the reference from a
+    // non-container to the outermost of the nested containers around reference `i`.
     [[nodiscard]] std::size_t outside_containers(std::size_t i) const {
         for (std::size_t steps = 0; steps < kFarthestLook && is_container(graph, holder(i));
              ++steps) {
@@ -39,7 +39,8 @@ struct CycleView {
         return i;
     }
 
-    // True if `test` is true for every reference except `i`. False for cycles beyond kFarthestLook.
+    // True if `test` is true for every reference of the cycle except `i`. Always false for cycles
+    // with more than kFarthestLook references.
     template <typename Test>
     [[nodiscard]] bool all_others(std::size_t i, Test test) const {
         std::size_t k = next(i);

@@ -29,7 +29,7 @@ std::string folded(std::string_view name) {
     return text;
 }
 
-// True for the references of a container to its content.
+// True for references from a container to its contents.
 bool is_item(EdgeKind kind) {
     switch (kind) {
         case EdgeKind::key_value:
@@ -103,7 +103,7 @@ class EdgeClassifier {
             if (target_ == holder_) {
                 return kRecursiveClosure;
             }
-            // If the cycle consists only of functions, they call each other.
+            // If the cycle consists only of functions, the functions call each other.
             const bool others = any_holder(
                 [this](std::uint32_t node) { return !graph_.is(node, NodeKind::function); });
             return others ? kClosure : kRecursivePair;
@@ -154,7 +154,8 @@ class EdgeClassifier {
             return kSelfReference;
         }
         if (graph_.is(holder_, NodeKind::type) || graph_.is(holder_, NodeKind::module)) {
-            // An instance of the class or of a subclass: its next reference is to a type.
+            // If the next reference of the cycle leads from the target to a type, the target is an
+            // instance of the class `holder_` or of a subclass.
             const bool instance = cycle_.is_object(target_) && graph_.is(holder_, NodeKind::type) &&
                                   graph_.is(cycle_.target(cycle_.next(i_)), NodeKind::type);
             return instance ? kClassKeepsInstance : kClassAttribute;
@@ -200,8 +201,8 @@ class EdgeClassifier {
             return kBackPointer;
         }
         if (origin_of(graph_, target_) != Origin::user) {
-            // A wrapper around a generator or an exception, such as those of contextlib and
-            // asyncio.
+            // The target may wrap a generator or an exception, as objects of contextlib and asyncio
+            // do.
             const NodeKind wrapped = graph_.node(cycle_.target(cycle_.next(i_))).kind;
             if (model::is_suspended(wrapped)) {
                 return kGeneratorStored;
@@ -293,8 +294,8 @@ class EdgeClassifier {
         return any_holder([&](std::uint32_t node) { return graph_.is(node, kind); });
     }
 
-    // The kind of the target of reference `i`. An exception that is on the cycle because of an
-    // attribute, not because of its traceback, counts as a plain object.
+    // The kind of object to which reference `i` leads. An exception that is on the cycle because of
+    // an attribute, not because of its traceback, counts as a plain object.
     [[nodiscard]] NodeKind kind_on_cycle(std::size_t i) const {
         const NodeKind kind = graph_.node(cycle_.target(i)).kind;
         const std::uint32_t next = cycle_.edges[cycle_.next(i)];
@@ -303,7 +304,7 @@ class EdgeClassifier {
     }
 
     // True if the path from the target to the holder contains only containers and, if
-    // `by_callables`, callables.
+    // `by_callables` is true, callables.
     [[nodiscard]] bool is_stored_on_target(bool by_callables = true) const {
         return cycle_.all_others(i_, [&](std::size_t k) {
             const std::uint32_t holder = cycle_.holder(k);
@@ -312,9 +313,9 @@ class EdgeClassifier {
         });
     }
 
-    // The origin of the code that creates the reference: for a container, that of the object that
-    // refers to it. The origin of an attribute that user code stores on a library's object is user
-    // code.
+    // The origin of the code that creates the reference. This is the origin of the holder or, if
+    // the holder is a container, the origin of the object that refers to the container. If user
+    // code stores an attribute on a library object, the origin is user code.
     [[nodiscard]] Origin origin_of_code() const {
         const Origin origin = origin_of(graph_, cycle_.holder(cycle_.outside_containers(i_)));
         if (origin == Origin::user) {
@@ -326,8 +327,8 @@ class EdgeClassifier {
         return own ? Origin::user : origin;
     }
 
-    // True if the holder is a callable whose caller is not user code but, for example, a library or
-    // a functools.partial. Such a caller would not dereference a weak reference.
+    // True if the holder is a callable that is called by something other than user code, such as a
+    // library or a functools.partial. Such a caller would not dereference a weak reference.
     [[nodiscard]] bool is_called_by_others() const {
         const std::size_t k = cycle_.previous(i_);
         const CollapsedEdge& previous = graph_.edges[cycle_.edges[k]];

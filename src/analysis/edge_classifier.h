@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classifies references: which mistake a reference resembles, and how likely it is. The weights are
-// in evidence_weights.h, the texts in advice/patterns.toml.
+// Matches a reference against known programming mistakes, and determines how strongly the match
+// suggests cutting the reference. The weights are in evidence_weights.h, the texts in
+// advice/patterns.toml.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +15,18 @@ namespace cyclewatch::analysis {
 struct Evidence {
     std::string_view pattern;  // id in the catalog, and Finding::pattern: "closure-captures-self"
     std::string_view variant;  // of that pattern; "" for the pattern's own texts
-    int weight;                // the higher, the better a reference to cut
+    int weight;                // higher: a better reference to cut
 };
 
 // Classifies reference `i` of the cycle.
 [[nodiscard]] const Evidence& evidence_of(const CycleView& cycle, std::size_t i);
 
-// The value to add to the weight. Negative if the reference is not created by user code, or if the
-// attribute makes a module a child of another module.
+// The value to add to the weight. It is negative if standard-library code creates the reference,
+// otherwise 0.
 [[nodiscard]] int adjustment_of(const CycleView& cycle, std::size_t i);
 
-// Classifies a reference outside the cycle that leads to memory. `of_class`: a class is on the
-// cycle.
+// Classifies a reference that is outside the cycle and leads to memory. `of_class` is true if a
+// class is on the cycle.
 [[nodiscard]] const Evidence& payload_evidence_of(const CollapsedGraph& graph,
                                                   std::uint32_t edge,
                                                   bool of_class);

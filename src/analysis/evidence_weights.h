@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// All weights of the ranking. The texts of each row are in advice/patterns.toml, under its pattern
-// and variant. 100 and more: a known mistake. 80 to 99: a reference from a child back to its
-// parent. 40 to 79: one of several references that could be cut. 0 to 39: probably intended. Below
-// 0: a reference that a program cannot remove.
+// All weights that the ranking uses. The texts for each row are in advice/patterns.toml, under the
+// pattern and variant of the row. A weight of 100 or more stands for a well-known mistake, 80 to 99
+// for a reference from a child back to its parent, and 40 to 79 for one of several references that
+// could be cut. A reference with a weight of 0 to 39 is probably intended. A program cannot remove
+// a reference with a negative weight.
 #pragma once
 
 #include "analysis/edge_classifier.h"
@@ -66,7 +67,7 @@ inline constexpr Evidence kMachinery{"unknown", "machinery", -60};
 inline constexpr Evidence kClassAttribute{"class-in-function", "", -100};
 inline constexpr Evidence kStructural{"class-in-function", "", -1000};
 
-// References outside the cycle: cutting one frees the memory but leaves the cycle.
+// References outside the cycle. Cutting one of them frees the memory but leaves the cycle.
 inline constexpr Evidence kPayloadOfMethod{"class-in-function", "captured", 30};
 inline constexpr Evidence kPayloadDefault{"class-in-function", "default", 30};
 inline constexpr Evidence kPayloadMethod{"class-in-function", "method", 30};
@@ -76,33 +77,36 @@ inline constexpr Evidence kPayloadClosure{"unknown", "captured", 30};
 inline constexpr Evidence kPayloadOfCallable{"callable-captures-data", "", 30};
 inline constexpr Evidence kPayload{"unknown", "payload", 20};
 
-// Texts for a target that does not support weak references.
+// Message texts for a target that does not support weak references.
 inline constexpr Evidence kNotWeak{"unknown", "not-weak", 0};
-// Texts for a target that may have no other strong reference.
+// Message texts for a target to which there may be no other strong reference.
 inline constexpr Evidence kOnlyOwner{"unknown", "only-owner", 0};
 
 // Used if there is no reference to cut.
 inline constexpr Evidence kClassOnEachCall{"class-in-function", "no-reference", 0};
 inline constexpr Evidence kNoReference{"unknown", "no-reference", 0};
 
-// Added to the weight of the pattern.
+// Added to the weight if standard-library code creates the reference.
 inline constexpr int kInStandardLibrary = -30;
 
 // Two references are equally good if their scores differ by no more than this.
 inline constexpr int kTieMargin = 4;
-// A single reference that breaks all cycles is preferred to the back references of one parent, with
-// two exceptions. (1) The reference is probably intended (below kOneOfSeveral) and does not have a
-// higher score. (2) Its direction is not known (below kKnownDirection), the back references score
-// at least kClearer more, which their number alone cannot add, and the best of them is a back
-// pointer or it is unknown which object is the parent (kMutual).
+// A single reference that breaks all cycles is preferred to the back references to one parent, with
+// two exceptions. (1) The single reference is probably intended (its score is below kOneOfSeveral),
+// and the back references score at least as high. (2) It is unknown which end of the reference is
+// the parent (its score is below kKnownDirection), and the score of the back references is higher
+// by at least kClearer. Exception (2) also requires that the pattern of the best back reference is
+// "back-pointer" or that the evidence for the single reference is kMutual. A large number of back
+// references alone does not raise the score by kClearer.
 inline constexpr int kOneOfSeveral = 40;
 inline constexpr int kKnownDirection = 80;
 inline constexpr int kClearer = 11;
-// For back references: each name after the first requires another change. An object with twice as
-// many references to it is more likely to be the parent.
+// Adjustments to the score of a set of back references. Each attribute name after the first
+// requires another change and lowers the score. The score rises each time the number of references
+// to the parent doubles.
 inline constexpr int kFurtherRole = -5;
 inline constexpr int kTwiceTheReferences = 5;
-// A reference on the cycle with a lower score is not suggested.
+// A reference on the cycle is not suggested if its score is lower than this.
 inline constexpr int kWorthCutting = 0;
 
 }  // namespace cyclewatch::analysis::patterns

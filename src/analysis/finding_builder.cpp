@@ -14,13 +14,13 @@
 namespace cyclewatch::analysis {
 namespace {
 
-// Groups of owners to track; the largest kMaxOwnersPerFinding are reported.
+// Maximum number of owner groups to track; the largest kMaxOwnersPerFinding groups are reported.
 constexpr std::size_t kMostGroups = 4 * model::kMaxOwnersPerFinding;
-// Entries of Finding::cycle.
+// Maximum number of entries in Finding::cycle.
 constexpr std::size_t kMostCycleReferences = 200;
-// Maximum number of references through one shared variable to list.
+// Maximum number of references to list for one shared variable.
 constexpr std::size_t kMostOfVariable = 8;
-// Maximum number of different back references to one parent to list.
+// Maximum number of different back references to list for one parent.
 constexpr std::size_t kMostBackReferences = 200;
 
 bool same_text(const model::Reference& a, const model::Reference& b) {
@@ -38,8 +38,8 @@ bool have_same_classes(const CollapsedGraph& graph, std::uint32_t edge, std::uin
            same(graph.targets[edge], graph.targets[other]);
 }
 
-// Appends reference `first` of a candidate, or all of them if they share a variable, without
-// duplicates.
+// Appends reference number `first` of `candidate`. If the references of `candidate` share a
+// variable, appends all of them. Omits duplicates.
 void append_references(std::vector<model::Reference>& list,
                        const CollapsedGraph& graph,
                        const Candidate& candidate,
@@ -106,8 +106,8 @@ std::vector<model::Reference> cycle_references(const CollapsedGraph& graph,
     return references;
 }
 
-// The cycle of the headline. If there are several references to cut, it contains the first of them,
-// even if `cycle` contains another.
+// The cycle shown in the headline. If the back references to one parent must be cut, this cycle
+// contains the first of them, even if `cycle` does not.
 std::string title_of(const CollapsedGraph& graph,
                      const Component& component,
                      const Cut& cut,
@@ -166,7 +166,8 @@ void FindingBuilder::list_cut(const Cut& cut) {
     const Evidence& evidence = cut.cut.empty() ? *cut.without_cut : *cut.cut.front().evidence;
     finding_.pattern = std::string(evidence.pattern);
     finding_.freed_share = cut.freed_share;
-    // List one reference of each candidate before further classes of a candidate.
+    // First list one reference of each candidate, then one for each other pair of classes that the
+    // candidate's references connect.
     std::size_t most_listed = 1;
     for (std::size_t i = 0; i < most_listed; ++i) {
         for (const Candidate& candidate : cut.cut) {
@@ -187,9 +188,10 @@ void FindingBuilder::list_cut(const Cut& cut) {
     finding_.tie = cut.tie && !tie_dropped;
 }
 
-// An item of a container and the attribute that refers to the container may be shown as the same
-// reference. If the cut consists of several references, an alternative that is only one of them is
-// a different suggestion and is kept. Returns whether the first alternative was dropped.
+// Drops alternatives that would look exactly like the cut in a report. Two references can look the
+// same because an item of a container may be shown as the attribute that refers to the container.
+// Drops nothing if the cut consists of several references, because cutting only one of them is a
+// different suggestion. Returns whether the first alternative was dropped.
 bool FindingBuilder::drop_repeated_alternatives() {
     const auto is_repeated = [this](const model::Reference& other) {
         const model::Reference& cut = finding_.cut.front();
@@ -230,7 +232,7 @@ void FindingBuilder::count(std::uint32_t component,
         const model::StorageId id = observation_.owners[reached.owner].storage;
         const model::Storage& storage = observation_.storages[index_of(id)];
         const auto index = static_cast<std::uint32_t>(index_of(id));
-        // A shared storage counts once per finding.
+        // A shared storage is counted once per finding.
         const bool is_shared = retained_.keeper_of(id) != component;
         if (storage.released && is_shared && shared_.emplace(index, factor).second) {
             finding_.shared_bytes += storage.bytes * factor;
@@ -248,7 +250,7 @@ void FindingBuilder::absorb(FindingBuilder&& other) {
     const model::Finding& more = other.finding_;
     model::add_variants(finding_, more);
     finding_.signature = std::min(finding_.signature, more.signature);
-    // The weighted mean of the shares, if both are known.
+    // If both shares are known, use their weighted mean.
     const auto retained = static_cast<double>(finding_.retained_bytes);
     const auto more_retained = static_cast<double>(more.retained_bytes);
     if (finding_.freed_share != more.freed_share) {
@@ -274,7 +276,7 @@ void FindingBuilder::absorb(FindingBuilder&& other) {
     absorb_owners(std::move(other));
 }
 
-// Skips owners of storages that both findings share, because they are already listed.
+// Skips owners of storages that both findings share, because these owners are already listed.
 void FindingBuilder::absorb_owners(FindingBuilder&& other) {
     std::vector<std::pair<std::uint32_t, std::uint64_t>> keys;
     for (const auto& [key, group] : other.group_of_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds one finding from all cycles with the same signature. The finding describes the first
-// cycle, which must be the largest. The other cycles only add numbers and owners.
+// cycle, which must be the largest. The other cycles contribute only counts, bytes and owners.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,8 @@ class FindingBuilder {
                    const model::Observation& observation,
                    const RetainedSize& retained);
 
-    // Sets everything except numbers and owners. `walk`: the owner walk of `cycle`.
+    // Sets everything except counts, bytes and owners. `walk` is the owner walk that starts from
+    // `cycle`.
     void describe(const Component& component,
                   std::uint64_t& work_left,
                   const Cycle& cycle,
@@ -34,7 +35,7 @@ class FindingBuilder {
                   std::uint64_t retained_bytes,
                   const OwnerWalk& walk);
 
-    // True if the reference to cut is on the cycle, or there is none.
+    // True if the reference to cut is on the cycle, or if there is no reference to cut.
     [[nodiscard]] bool is_cut_of_cycle() const {
         return finding_.cut.empty() || !finding_.cut.front().payload;
     }
@@ -43,35 +44,37 @@ class FindingBuilder {
     // sizes, because the share that the cut frees may then differ, too.
     void compare(const Component& component);
 
-    // Adds the numbers of the occurrence `component`, and the owners that `walk` reached from it.
+    // Adds the counts and bytes of the occurrence `component`, and the owners that `walk` reached
+    // from it.
     void count(std::uint32_t component,
                std::uint64_t retained_bytes,
                bool walked,
                const OwnerWalk& walk,
                const Weight& weight);
 
-    // Storages that are reachable from cycles of this finding but are not retained by any of them,
-    // by index. The value is the number of equal storages that the entry represents (see
+    // The storages that are reachable from cycles of this finding but are not retained by any of
+    // them. Maps the index of each storage to the number of equal storages that it represents (see
     // Weight::equal()).
     [[nodiscard]] const std::unordered_map<std::uint32_t, std::uint64_t>& shared() const {
         return shared_;
     }
-    // Merges the numbers and owners of `other`, which has the same cause. Keeps this finding's
-    // description, and the lexicographically smaller of the two signatures. Call it before the
-    // functions below.
+    // Adds the counts, bytes and owners of `other`, which has the same cause. Keeps this finding's
+    // description, and the lexicographically smaller of the two signatures. Must be called before
+    // the functions below.
     void absorb(FindingBuilder&& other);
 
     // Counts the shared `storage` as retained, because it is reachable only from cycles of this
     // finding.
     void retain_shared(std::uint32_t storage);
-    // Removes `storage` from shared(): another cycle of this finding retains it.
+    // Removes `storage` from shared(), because another cycle of this finding retains it.
     void drop_shared(std::uint32_t storage);
     void set_shared_with(std::uint64_t findings) { finding_.shared_with = findings; }
-    // Attributes `mine` of the `known` bytes in shared() to this finding, and the same fraction of
-    // shared bytes that were counted but not captured.
+    // The storages in shared() have `known` bytes in total; attributes `mine` of these bytes to
+    // this finding. Shared bytes of clusters that were counted but not captured are attributed in
+    // the same proportion.
     void attribute(std::uint64_t known, std::uint64_t mine);
 
-    // The finding so far, without its owners.
+    // The finding as built so far, without its owners.
     [[nodiscard]] const model::Finding& finding() const { return finding_; }
     // Adds the owners and returns the finding. Call it once.
     [[nodiscard]] model::Finding finish();

@@ -20,7 +20,8 @@ std::string_view name_of(const CollapsedGraph& graph, std::uint32_t node) {
     return name.empty() ? "?" : name;
 }
 
-// The function of a bound method. Reports use its name for the method.
+// Returns the function of the bound method `method`. In reports, the method has the name of that
+// function.
 std::uint32_t function_of(const CollapsedGraph& graph, std::uint32_t method) {
     for (std::uint32_t e = graph.first[method]; e < graph.first[method + 1]; ++e) {
         if (graph.edges[e].label.kind == EdgeKind::member && graph.label_name(e) == "__func__") {
@@ -52,7 +53,8 @@ model::SourceLocation source_of(const CollapsedGraph& graph, std::uint32_t edge)
         return site->location;
     }
     if (graph.edges[edge].label.kind == EdgeKind::hook) {
-        // Neither the class of the module nor the class of a callable hook is the code to change.
+        // The code to change is neither the class of the torch.nn.Module nor, if the hook is a
+        // callable object, the class of the hook.
         const std::uint32_t hook = graph.targets[edge];
         return graph.is(hook, NodeKind::object) ? model::SourceLocation()
                                                 : source_of_node(graph, hook);
@@ -64,8 +66,8 @@ model::SourceLocation source_of(const CollapsedGraph& graph, std::uint32_t edge)
         is_known(source_of_node(graph, graph.targets[edge]))) {
         return source_of_node(graph, graph.targets[edge]);
     }
-    // The location of an object's class is not that of an attribute, because any code may store the
-    // attribute.
+    // The location of an object's class is not used for an attribute, because any code may store
+    // the attribute.
     const bool in_class = !is_attribute(graph, edge) || !graph.is(holder, NodeKind::object);
     const model::SourceLocation& location = source_of_node(graph, holder);
     return in_class && is_known(location) ? location : graph.node(holder).allocated;
@@ -81,7 +83,8 @@ model::SourceLocation source_of(const CollapsedGraph& graph,
     return use_keeper ? source_of(graph, keeper) : location;
 }
 
-// Used only if the file of the code is unknown.
+// Packages and modules of the standard library. Used only if the file that contains the code is
+// unknown.
 constexpr std::array<std::string_view, 26> kStandardLibrary{
     "abc",         "asyncio",     "collections", "concurrent",
     "contextlib",  "contextvars", "copy",        "ctypes",
@@ -281,7 +284,7 @@ Origin origin_of(const CollapsedGraph& graph, std::uint32_t node) {
         return base::origin_of_path(path);
     }
     const std::string_view module = graph.raw->text(described.module);
-    // The C part of a module has the same name with a leading underscore: _asyncio.
+    // The C implementation of a module has the same name with a leading underscore: _asyncio.
     const std::string_view full = module.substr(module.starts_with('_') ? 1 : 0);
     const std::string_view top = full.substr(0, full.find('.'));
     return contains(kStandardLibrary, top) ? Origin::standard_library : Origin::user;

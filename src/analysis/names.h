@@ -51,18 +51,20 @@ template <std::size_t size>
 // Like dotted(), without the name of a container: "[0]".
 [[nodiscard]] std::string step_text(const CollapsedGraph& graph, std::uint32_t edge);
 
-// "Engine.callbacks['a']" for the references of `path`, each of which leads to the holder of the
-// next; "" if `path` is empty.
+// Formats `path`, a chain in which the target of each reference holds the next reference:
+// "Engine.callbacks['a']". Returns "" if `path` is empty.
 [[nodiscard]] std::string path_text(const CollapsedGraph& graph,
                                     std::span<const std::uint32_t> path);
 
 // The attribute that stores `node`, such as "Engine.callbacks". `node` is a container or bound
-// method to which the attribute refers, or a bound method in such a container. If there are
-// several, the alphabetically first one; "" if there is none. Visits all references of the graph.
+// method to which the attribute refers, or a bound method in such a container. If several
+// attributes store `node`, returns the first in alphabetical order; if none does, returns "".
+// Visits all references of the graph.
 [[nodiscard]] std::string stored_in(const CollapsedGraph& graph, std::uint32_t node);
 
 // "Engine.callbacks -> [0] -> <lambda>.closure:self -> Engine"; the middle of a long cycle is
-// omitted. `cycle`: references in order; the target of the last is the holder of the first.
+// omitted. `cycle` lists the references in order; the target of the last is the holder of the
+// first.
 [[nodiscard]] std::string cycle_text(const CollapsedGraph& graph,
                                      std::span<const std::uint32_t> cycle);
 
@@ -70,16 +72,16 @@ template <std::size_t size>
 // for "_trainer" and "_Model__trainer".
 [[nodiscard]] std::string_view plain_name(std::string_view name);
 
-// "path:line" of the code that creates the reference; "" if unknown. It is the first known location
-// of these:
-// - the line that stores the attribute
-// - the function that captures the variable or is stored in the attribute
-// - the hook
-// - the frame
-// - the class, if it is the holder
-// - the line that allocated the holder
-// - the location of `keeper`, the reference to the container or partial, unless that location is in
-//   the standard library; `keeper` may be kNone
+// The location of the code that creates the reference, as "path:line"; "" if unknown. The result is
+// the first of these locations that is known:
+// - The line that stores the attribute.
+// - The function that captures the variable, or the function stored in the attribute.
+// - The hook.
+// - The frame.
+// - The class, if the holder is a class.
+// - The line that allocated the holder.
+// - The location of `keeper`, the reference to the container or partial, unless the holder of
+//   `keeper` belongs to the standard library. `keeper` may be kNone.
 [[nodiscard]] std::string location_of(const CollapsedGraph& graph,
                                       std::uint32_t edge,
                                       std::uint32_t keeper = kNone);
@@ -94,21 +96,21 @@ template <std::size_t size>
 // "path:line" of the code or class of `node`, or "".
 [[nodiscard]] std::string location_of_node(const CollapsedGraph& graph, std::uint32_t node);
 
-// "path:line" of the line that allocated the object of `owner`, or "".
+// The line that allocated the object of `owner`, as "path:line", or "".
 [[nodiscard]] std::string allocation_of(const CollapsedGraph& graph,
                                         const model::DeviceOwner& owner);
 
-// The reference as in a finding, without its reason.
+// The reference as a finding stores it, but without a reason.
 [[nodiscard]] model::Reference reference_of(const CollapsedGraph& graph,
                                             std::uint32_t edge,
                                             std::uint32_t keeper = kNone);
 
 using base::Origin;
 
-// The origin of the code or class of `node`.
+// Returns the origin of the code or class of `node`: user, library or standard library.
 [[nodiscard]] Origin origin_of(const CollapsedGraph& graph, std::uint32_t node);
 
-// True if user code may have created the references of `node`. Always true for a container.
+// True if user code may have created the references that `node` holds. Always true for a container.
 [[nodiscard]] bool may_be_users(const CollapsedGraph& graph, std::uint32_t node);
 
 }  // namespace cyclewatch::analysis

@@ -15,7 +15,7 @@ struct Cluster {
     model::RepeatedShape repeated;  // totals of the clusters of its shape that were only counted
 };
 
-// Returns the first node of each node's cluster.
+// For each node, returns the first node of its cluster.
 std::vector<std::uint32_t> clusters_of(const model::ReferenceGraph& graph) {
     base::UnionFind clusters(graph.nodes.size());
     for (std::uint32_t node = 0; node < graph.nodes.size(); ++node) {

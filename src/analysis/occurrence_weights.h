@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The number of cycles that one component represents: itself, and the cycles in clusters with the
-// same shape that were counted but not captured (model::RepeatedShape).
+// The number of cycles that one component represents. It includes the cycle of the component itself
+// and the cycles in clusters of the same shape that were counted but not captured
+// (model::RepeatedShape).
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,9 @@ struct Weight {
     [[nodiscard]] std::uint64_t equal() const { return 1 + (repeats_equal ? repeats : 0); }
 };
 
-// Returns the weight of each component. The bytes of counted clusters are divided among the
-// components of the captured cluster in proportion to their retained bytes.
+// Returns the weight of each component. The bytes of clusters that were counted but not captured
+// are divided among the components of the captured cluster, in proportion to the retained bytes of
+// these components.
 [[nodiscard]] std::vector<Weight> weigh_components(const CollapsedGraph& graph,
                                                    const graph::StrongComponents& components,
                                                    const RetainedSize& retained,

@@ -20,7 +20,8 @@ struct ReachedOwner {
     std::uint64_t path_hash = 0;  // hash of the labels of its path, with indices
 };
 
-// Breadth-first search, reused for all cycles. Prefers paths without structural references.
+// A breadth-first search. One instance is used for all cycles. Prefers paths without structural
+// references.
 class OwnerWalk {
   public:
     OwnerWalk(const CollapsedGraph& graph, const model::Observation& observation);
@@ -34,11 +35,12 @@ class OwnerWalk {
 
     // The owners reached, largest first.
     [[nodiscard]] const std::vector<ReachedOwner>& owners() const { return reached_; }
-    // The number of objects reached, including the cycle; 0 if walk() returned false.
+    // The number of objects that the walk reached, including those on the cycle; 0 if walk()
+    // returned false.
     [[nodiscard]] std::size_t nodes() const { return queue_.size(); }
-    // Bytes of the released storages reached, each once.
+    // Total bytes of the released storages that the walk reached. Each storage is counted once.
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-    // The references from the cycle to `node`, which must have been reached.
+    // The path of references from the cycle to `node`. REQUIRES: the latest walk reached `node`.
     [[nodiscard]] std::vector<std::uint32_t> path_to(std::uint32_t node) const;
     // "Engine.weights[3]"; with `generic`, "Engine.weights[x]".
     [[nodiscard]] std::string path_text(std::uint32_t node, bool generic) const;
@@ -57,7 +59,7 @@ class OwnerWalk {
     std::vector<std::uint64_t> text_hash_;   // per string
     std::vector<std::uint32_t> seen_;        // per node: number of the latest walk that reached it
     std::vector<std::uint32_t> storage_seen_;  // per storage: likewise
-    // Per node, valid if seen_[node] == walks_:
+    // Per node; the entries of a node are valid only if seen_[node] == walks_:
     std::vector<std::uint32_t> reached_by_;    // the last reference of the path; kNone: start
     std::vector<std::uint64_t> generic_path_;  // hash of the labels without indices
     std::vector<std::uint64_t> indexed_path_;  // hash of the labels with indices

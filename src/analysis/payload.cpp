@@ -24,8 +24,8 @@ struct Payload {
     std::uint64_t bytes = 0;
 };
 
-// True for a reference to code or to a wrapper of code. Users do not regard code as data, so the
-// reference from the code to the data is suggested instead.
+// True for a reference to code (a class, function, frame ...) or to a wrapper of code. Users do not
+// regard code as data, so the reference from the code to the data is suggested instead.
 bool leads_to_code(const CollapsedGraph& graph, std::uint32_t edge) {
     const std::uint32_t target = graph.targets[edge];
     switch (graph.node(target).kind) {
@@ -40,7 +40,8 @@ bool leads_to_code(const CollapsedGraph& graph, std::uint32_t edge) {
     }
 }
 
-// For each node of the cycle in turn, finds the references that free memory if cut.
+// Finds the references whose removal frees memory. references_of() is called for each node of the
+// cycle.
 class PayloadSearch {
   public:
     PayloadSearch(const CollapsedGraph& graph, const RetainedSize& held)
@@ -61,7 +62,7 @@ class PayloadSearch {
 
   private:
     // Adds `edge`. If its target is code, and one of the target's own references frees at least
-    // half as much, adds the target's references instead.
+    // half as much memory as `edge`, adds the target's references instead.
     void add(std::vector<Payload>& found,
              std::uint32_t edge,
              std::uint64_t bytes,
@@ -86,8 +87,8 @@ class PayloadSearch {
     std::unordered_set<std::uint32_t> seen_;  // nodes descended into
 };
 
-// Finds the references to the owners of the memory that a component retains or, if it retains none,
-// to all owners that are reachable from it.
+// Finds the references to the owners of the memory that a component retains. If the component
+// retains no memory, finds the references to all owners that are reachable from it.
 class LastReferences {
   public:
     LastReferences(const CollapsedGraph& graph,
@@ -100,8 +101,9 @@ class LastReferences {
 
     [[nodiscard]] bool is_kept_alone() const { return held_.held_by(own_) > 0; }
 
-    // Each item is one reference, or all references through one variable. Empty if there are more
-    // than kMostInSet items, if a program cannot drop one of them, or if `work_left` is too small.
+    // Each item is one reference, or all references that go through one variable. Empty if there
+    // are more than kMostInSet items, if a program cannot drop all of them, or if `work_left` is
+    // too small.
     std::vector<std::vector<std::uint32_t>> run(std::uint64_t& work_left) {
         if (!follow(work_left)) {
             return {};
@@ -162,8 +164,8 @@ class LastReferences {
         return true;
     }
 
-    // All references through one variable, including those of functions that are not reachable from
-    // the component.
+    // All references that go through one variable, including references from functions that cannot
+    // be reached from the component.
     [[nodiscard]] std::vector<std::uint32_t> through_variable(std::uint32_t cell,
                                                               std::uint64_t& work_left) const {
         std::vector<std::uint32_t> edges;
@@ -176,8 +178,9 @@ class LastReferences {
         return edges;
     }
 
-    // True if a reference that a program can remove leads from `node` into another cycle. The
-    // memory that is reachable from it belongs to that cycle's finding.
+    // True if `node` is on another cycle, and a reference that a program can remove leads to `node`
+    // from outside that cycle. The memory that is reachable from `node` then belongs to the finding
+    // of that cycle.
     [[nodiscard]] bool enters_another_cycle(std::uint32_t node) const {
         const auto enters = [&](std::uint32_t e) {
             const std::uint32_t from = held_.component_of(graph_.edges[e].holder);
@@ -198,8 +201,8 @@ class LastReferences {
         });
     }
 
-    // The references to `node`. References to a container replace its items if a program can remove
-    // them.
+    // The references to `node`. If a program can remove the references to a container, they replace
+    // the reference from the container.
     [[nodiscard]] std::vector<std::uint32_t> references_out_of_containers(std::uint32_t node) {
         std::vector<std::uint32_t> references = references_to_[node];
         for (int steps = 0; steps < Roles::kDeepestContainer; ++steps) {
@@ -284,7 +287,7 @@ std::vector<Candidate> find_last_references(const CollapsedGraph& graph,
     for (std::vector<std::uint32_t>& edges : items) {
         std::ranges::stable_sort(edges, {}, text);
     }
-    // References created by the source code come before copies that Python creates, such as the
+    // References that source code creates are listed before copies that Python creates, such as the
     // fields of a dataclass.
     std::ranges::stable_sort(items, {}, [&](const std::vector<std::uint32_t>& edges) {
         return std::tuple(is_container(graph, graph.edges[edges.front()].holder),

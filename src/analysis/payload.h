@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// References outside the cycle through which most of the memory is retained. Cutting one keeps the
-// cycle, which is then harmless, and frees the memory.
+// Finds references outside the cycle that retain most of the memory. Cutting one of them frees the
+// memory; the cycle remains but is harmless.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ struct Payloads {
                                      const Cycle& cycle,
                                      const RetainedSize& held);
 
-// Used if no single reference frees enough. Returns the references to the owners or to their
-// containers. There may be several; for example, Python stores the default of a dataclass field in
-// several places. Empty if there are more than kMostInSet. Subtracts one pass over everything
-// reachable from the component from `work_left`.
+// Used if cutting any single reference would free too little memory. Returns the references to the
+// owners or to their containers. There may be several such references; for example, Python stores
+// the default of a dataclass field in several places. Empty if there are more than kMostInSet.
+// Reduces `work_left` by the work of one pass over all objects that the component can reach.
 [[nodiscard]] std::vector<Candidate> find_last_references(const CollapsedGraph& graph,
                                                           const Component& component,
                                                           const RetainedSize& held,

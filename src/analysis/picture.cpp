@@ -114,7 +114,7 @@ class Drawing {
             return;
         }
         for (const std::uint32_t edge : path) {
-            // A holder that has no item is in the omitted part of the cycle.
+            // A holder that is not drawn is in the omitted part of the cycle.
             const auto from = item_of_.find(graph_.edges[edge].holder);
             const bool known = from != item_of_.end();
             const std::uint32_t start = known ? from->second : kMostCycleItems / 2;
@@ -122,8 +122,8 @@ class Drawing {
         }
     }
 
-    // Draws references to cut that have not been drawn yet, if both ends have items or there is
-    // room for new ones.
+    // Draws each reference to cut that has not been drawn yet, if both of its ends are drawn or can
+    // still be drawn within the limit.
     void draw_cut_references() {
         std::size_t added = 0;
         for (const std::uint32_t edge : cut_in_order()) {
@@ -148,8 +148,8 @@ class Drawing {
         return edges;
     }
 
-    // Counts the reached objects that have no item. If there was no walk, counts only those of the
-    // cycle.
+    // Counts the reached objects that are not drawn. If walk() returned false, counts only the
+    // objects of the cycle.
     void count_omitted() {
         const std::size_t reached = std::max(walk_.nodes(), item_of_.size() + hidden_);
         picture_.omitted_items = reached - item_of_.size();

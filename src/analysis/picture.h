@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects the part of the graph that is drawn for a finding: its cycle and the paths to the largest
-// owners.
+// Selects the part of the graph that is drawn for a finding, namely its cycle and the paths to the
+// largest owners.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,9 @@
 
 namespace cyclewatch::analysis {
 
-// Items of the cycle come first, in order; in a long cycle, one item stands for the middle. `cut`:
-// collapsed references to be drawn as cut. `walk`: the owner walk of `cycle`.
+// The items of the cycle come first, in order. If the cycle is long, one item stands for its middle
+// part. `cut` contains the collapsed references to be drawn as cut. `walk` is the owner walk that
+// starts from `cycle`.
 [[nodiscard]] model::Picture make_picture(const CollapsedGraph& graph,
                                           const model::Observation& observation,
                                           std::span<const std::uint32_t> cycle,

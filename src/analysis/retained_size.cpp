@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::uint32_t kSeveral = kNone - 1;
 
-// The union of two sets of components, each of them kNone, one component or kSeveral.
+// The union of two sets of components. A set is represented by kNone (empty), the number of its
+// only component, or kSeveral.
 std::uint32_t unite(std::uint32_t a, std::uint32_t b) {
     if (a == kNone || a == b) {
         return b;
@@ -16,7 +17,7 @@ std::uint32_t unite(std::uint32_t a, std::uint32_t b) {
     return b == kNone ? a : kSeveral;
 }
 
-// Nodes by descending component number: a topological order of the components.
+// Nodes by descending component number, which is a topological order of the components.
 std::vector<std::uint32_t> topological_order(const graph::StrongComponents& components) {
     const graph::Rows<> members = graph::listed_by(components.of, components.count());
     std::vector<std::uint32_t> order;
@@ -139,8 +140,8 @@ void RetainedSize::find_cycles_above(const CollapsedGraph& graph,
     }
 }
 
-// The set of components with a cycle from which `component` can be reached, including itself (see
-// unite()).
+// The set (see unite()) of all components that have a cycle and can reach `component`. The set
+// includes `component` itself if it has a cycle.
 std::uint32_t RetainedSize::cycles_to(std::uint32_t component,
                                       const graph::StrongComponents& components) const {
     const std::uint32_t above = cycle_above_[component];

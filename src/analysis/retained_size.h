@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes retained sizes: how many device bytes each cycle or object keeps alive. Each
-// storage is counted once. Method: dominators of the condensed graph, as in heap analysers.
+// Computes retained sizes, that is, how many device bytes each cycle or object keeps alive. Each
+// storage is counted once. Uses the dominators of the condensed graph, as heap analysers do.
 #pragma once
 
 #include <algorithm>
@@ -30,16 +30,16 @@ class RetainedSize {
                  const graph::StrongComponents& components,
                  const model::Observation& observation);
 
-    // Bytes of the storages whose nearest dominating component with a cycle is `component`. A
-    // storage with several owners counts only if all of them are dominated.
+    // Bytes of the storages for which `component` is the nearest dominator that has a cycle. A
+    // storage with several owners counts only if `component` dominates all of them.
     [[nodiscard]] std::uint64_t held_by(std::uint32_t component) const { return held_[component]; }
 
     // Bytes dominated by `node`, ignoring references inside its component.
     [[nodiscard]] std::uint64_t kept_by(std::uint32_t node) const {
         return kept_[position_of_node_[node]];
     }
-    // Bytes reachable only through references from `holder` to `target`, except those that belong
-    // to another cycle. 0 if `target` is in a cycle.
+    // Bytes reachable only through references from `holder` to `target`, except bytes that another
+    // cycle retains. 0 if `target` is on a cycle.
     [[nodiscard]] std::uint64_t kept_through(std::uint32_t holder, std::uint32_t target) const;
 
     // True if exactly one reference leads to `target`'s component from outside.
@@ -47,7 +47,7 @@ class RetainedSize {
         return one_way_[component_of_[target]];
     }
 
-    // held_by() of the component of `node`.
+    // held_by() for the component that contains `node`.
     [[nodiscard]] std::uint64_t held_with(std::uint32_t node) const {
         return held_[component_of_[node]];
     }
@@ -59,8 +59,8 @@ class RetainedSize {
         return has_cycle_[component_of_[node]];
     }
 
-    // The fraction of held_with() that is freed if the cycles of the component are broken, which is
-    // the part that cannot be reached from another cycle.
+    // The fraction of held_with() that is freed if the cycles of the component are broken. Memory
+    // that another cycle can reach is not freed.
     [[nodiscard]] double freed_with(std::uint32_t node) const;
 
     // True if `node` owns a storage that the collection frees.
@@ -84,8 +84,8 @@ class RetainedSize {
         return keeper_[index_of(storage)];
     }
 
-    // True if `storage` can be reached from an object to which nothing in the graph refers, on a
-    // path that does not touch a cycle. An object outside the graph then also keeps the storage
+    // True if `storage` can be reached, without passing through a cycle, from an object to which
+    // nothing in the graph refers. In that case, an object outside the graph also keeps the storage
     // alive.
     [[nodiscard]] bool is_kept_from_outside(model::StorageId storage) const {
         return kept_from_outside_[index_of(storage)];
@@ -116,21 +116,22 @@ class RetainedSize {
 
     std::vector<std::uint32_t> component_of_;           // per node
     std::vector<std::uint32_t> position_of_node_;       // in the tree
-    std::vector<std::uint32_t> position_of_component_;  // that of its node if it has no cycle
+    std::vector<std::uint32_t> position_of_component_;  // without a cycle: that of its only node
     std::uint32_t first_storage_ = 0;                   // position
     graph::DominatorTree tree_;
-    std::vector<std::uint64_t> kept_;         // per position: dominated bytes
-    std::vector<std::uint64_t> kept_alone_;   // per position: without those of nested cycles
-    std::vector<std::uint64_t> held_;         // per component
-    std::vector<std::uint32_t> keeper_;       // per storage
-    std::vector<std::uint64_t> freed_;        // per component: see freed_with()
-    std::vector<std::uint32_t> cycle_above_;  // per component: the only other component with a
-                                              // cycle that leads to it, kNone or kSeveral
-    std::vector<bool> leads_to_released_;     // per component
-    std::vector<bool> one_way_;               // per component
-    std::vector<bool> has_cycle_;             // per component
-    graph::Rows<Owned> owned_;                // per node
-    std::vector<bool> kept_from_outside_;     // per storage
+    std::vector<std::uint64_t> kept_;        // per position: dominated bytes
+    std::vector<std::uint64_t> kept_alone_;  // per position: kept_ without bytes of nested cycles
+    std::vector<std::uint64_t> held_;        // per component
+    std::vector<std::uint32_t> keeper_;      // per storage
+    std::vector<std::uint64_t> freed_;       // per component: see freed_with()
+    // Per component c, the only other component that has a cycle and can reach c. kNone if there is
+    // none, kSeveral if there are several.
+    std::vector<std::uint32_t> cycle_above_;
+    std::vector<bool> leads_to_released_;  // per component
+    std::vector<bool> one_way_;            // per component
+    std::vector<bool> has_cycle_;          // per component
+    graph::Rows<Owned> owned_;             // per node
+    std::vector<bool> kept_from_outside_;  // per storage
 };
 
 }  // namespace cyclewatch::analysis

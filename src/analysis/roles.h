@@ -13,7 +13,7 @@
 
 namespace cyclewatch::analysis {
 
-// True for an item that has no name: `[3]`, an element of a set.
+// True for an item that has no name, such as `[3]` or an element of a set.
 [[nodiscard]] bool is_anonymous_item(const CollapsedGraph& graph, std::uint32_t edge);
 
 // References are given as positions in Component::edges. All arguments of the constructor must
@@ -22,7 +22,7 @@ class Roles {
   public:
     static constexpr int kDeepestContainer = 3;  // a list of tuples in a dict
 
-    // `holders`: per node of the component, the references to it.
+    // `holders` lists the references that lead to each node of the component.
     Roles(const CollapsedGraph& graph, const Component& component, const graph::Rows<>& holders)
         : graph_(graph), component_(component), holders_(holders) {}
 
@@ -30,16 +30,17 @@ class Roles {
     // name.
     [[nodiscard]] std::string_view plain_name(std::uint32_t e) const;
 
-    // The plain name of the attribute that holds `e`, or its container; empty if there is none.
+    // The plain name of `e` if `e` is an attribute. If `e` is an item without a name, the plain
+    // name of the attribute that refers to the container. Otherwise empty.
     [[nodiscard]] std::string_view attribute_behind(std::uint32_t e) const;
 
-    // A text that is equal for references that the same line of code creates, regardless of their
+    // Returns the same text for all references that one line of code creates, regardless of their
     // targets. If the line is known, the classes of the holders do not matter either.
     [[nodiscard]] std::string kind(std::uint32_t e) const;
 
-    // A text that is equal for attributes with the same plain name in any class, and for other
-    // references with the same label. An attribute that refers to a container has a different role
-    // from one that refers to an object.
+    // Returns the same text for all attributes with the same plain name, regardless of the class,
+    // and for all other references with the same label. An attribute that refers to a container has
+    // a different role from one that refers to an object.
     [[nodiscard]] std::string role(std::uint32_t e) const;
 
   private:

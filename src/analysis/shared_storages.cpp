@@ -10,7 +10,8 @@
 namespace cyclewatch::analysis {
 namespace {
 
-// Maximum number of pairs of findings to examine; beyond it, shared_with is a lower bound.
+// Maximum number of pairs of findings to examine. If there are more pairs, shared_with is a lower
+// bound.
 constexpr std::uint64_t kMostPairs = 4'000'000;
 
 class SharedStorages {
@@ -129,8 +130,8 @@ class SharedStorages {
     std::span<const std::uint32_t> builder_of_;
     const RetainedSize& retained_;
     const model::Observation& observation_;
-    // Per shared storage: the findings from which it can be reached but which do not retain it,
-    // ascending.
+    // Per shared storage, the findings that can reach the storage but do not retain it, in
+    // ascending order.
     std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> sharers_;
     std::set<std::vector<std::uint32_t>> sets_;  // distinct sets of sharers
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handles storages that are reachable from several findings. Counts the findings that share a
-// storage, and attributes its bytes to one of them, so that sums over all findings count each
-// storage once.
+// storage, and attributes the storage's bytes to one of these findings, so that sums over all
+// findings count each storage once.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,13 @@
 namespace cyclewatch::analysis {
 
 // Completes the byte counts of all findings of one collection; call it once, after all occurrences
-// have been counted. `builder_of`: per component, the index of its finding in `builders`, or kNone.
+// have been counted. For each component, `builder_of` holds the index into `builders` of its
+// finding, or kNone if it has none.
 //
 // A storage that is reachable only from cycles of one finding is retained by that finding. The
-// bytes of any other shared storage are attributed to the finding that retains it, or otherwise to
-// the first of its findings by model::ranks_before(). Sets Finding::shared_with for all findings.
+// bytes of any other shared storage are attributed to the finding that retains the storage. If no
+// finding retains the storage, its bytes are attributed to the first finding that can reach it, in
+// the order of model::ranks_before(). Sets Finding::shared_with for all findings.
 void attribute_shared_storages(std::span<FindingBuilder> builders,
                                std::span<const std::uint32_t> builder_of,
                                const RetainedSize& retained,

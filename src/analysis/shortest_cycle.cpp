@@ -10,11 +10,11 @@
 namespace cyclewatch::analysis {
 namespace {
 
-// Maximum number of equally good start nodes that are compared by the text of their cycles.
+// Maximum number of equally good start nodes whose cycles are compared as text.
 constexpr std::size_t kMostTies = 4;
 
-// Marks structural references, and attributes that refer to their own object, because such cycles
-// rarely keep the rest of the component alive.
+// Marks structural references, and attributes that refer to their own object, because cycles
+// through them rarely keep the rest of the component alive.
 std::vector<char> structural_or_self(const CollapsedGraph& graph, const Component& component) {
     std::vector<char> dead = component.structural;
     for (std::size_t e = 0; e < dead.size(); ++e) {
@@ -41,7 +41,8 @@ class CycleSearch {
   private:
     [[nodiscard]] bool alive(std::uint32_t e) const { return dead_.empty() || dead_[e] == 0; }
 
-    // Completes the layer that begins with `queue`; returns the beginning of the next one.
+    // Completes the layer whose first nodes are in `queue`. Returns the first nodes of the next
+    // layer.
     std::vector<std::uint32_t> search_layer(std::vector<std::uint32_t> queue) {
         for (std::size_t i = 0; i < queue.size(); ++i) {
             if (follow(queue[i], false, queue)) {
@@ -57,7 +58,7 @@ class CycleSearch {
         return next;
     }
 
-    // Returns true if a reference of `node` closes the cycle.
+    // Returns true if a reference from `node` closes the cycle.
     bool follow(std::uint32_t node, bool structural, std::vector<std::uint32_t>& found) {
         for (std::uint32_t e = component_.first[node]; e < component_.first[node + 1]; ++e) {
             if ((component_.structural[e] != 0) != structural || !alive(e)) {
@@ -92,8 +93,9 @@ class CycleSearch {
     std::uint32_t closing_ = kNone;
 };
 
-// Per node on a cycle: the retained bytes of the node, and of the nodes outside all cycles for
-// which it is the nearest node on a cycle.
+// For each node n, finds the node that is on a cycle and has the shortest path to n, and credits
+// the retained bytes of n to that node. A node on a cycle is credited with its own bytes. Returns
+// the credited bytes per node.
 std::vector<std::uint64_t> credit_bytes(const Component& component,
                                         const std::vector<char>& in_cycle,
                                         std::span<const char> dead) {
@@ -129,7 +131,7 @@ std::vector<char> nodes_in_cycles(const Component& component, std::span<const ch
     return in_cycle;
 }
 
-// The best nodes to start a cycle from: at most kMostTies nodes that are equally good.
+// The best nodes from which to start a cycle. Returns at most kMostTies nodes, all equally good.
 std::vector<std::uint32_t> best_starts(const CollapsedGraph& graph,
                                        const Component& component,
                                        const std::vector<char>& in_cycle,

@@ -18,17 +18,17 @@ using Cycle = std::vector<std::uint32_t>;
 [[nodiscard]] std::vector<std::uint32_t> collapsed_edges(const Component& component,
                                                          const Cycle& cycle);
 
-// A shortest cycle through `start` among those with the fewest structural references. References e
-// with dead[e] != 0 are ignored.
+// Of the cycles through `start` with the fewest structural references, returns a shortest one.
+// References e with dead[e] != 0 are ignored.
 [[nodiscard]] Cycle shortest_cycle(const Component& component,
                                    std::uint32_t start,
                                    std::span<const char> dead = {});
 
-// A shortest cycle that contains reference `e`, starting at its holder.
+// A shortest cycle that contains reference `e`, starting at the holder of `e`.
 [[nodiscard]] Cycle shortest_cycle_through(const Component& component, std::uint32_t e);
 
 // A shortest cycle that starts at the node that retains the most device bytes. If possible, the
-// cycle has no structural references and is not an attribute that refers to its own object. Does
+// cycle contains neither structural references nor an attribute that refers to its own object. Does
 // not depend on the order of nodes.
 [[nodiscard]] Cycle choose_cycle(const CollapsedGraph& graph, const Component& component);
 

@@ -33,8 +33,8 @@ std::size_t least_rotation(const std::vector<std::string>& ring) {
 
 namespace {
 
-// Uses name_shape() if the class itself is unreachable: a program that creates classes repeatedly
-// may number them, as in type(f"Model_{n}", ...).
+// Uses name_shape() for unreachable classes and their instances, because a program that creates
+// classes repeatedly may number them, as in type(f"Model_{n}", ...).
 std::string holder_name(const CollapsedGraph& graph, std::uint32_t node) {
     bool class_is_garbage = graph.is(node, model::NodeKind::type);
     for (std::uint32_t e = graph.first[node]; e < graph.first[node + 1]; ++e) {
@@ -53,7 +53,7 @@ std::string signature_of(const CollapsedGraph& graph, std::span<const std::uint3
     ring.reserve(cycle.size());
     std::string label;
     for (std::uint32_t previous = kNone; const std::uint32_t edge : cycle) {
-        // Adjacent references often have the same label, whose text is then reused.
+        // Adjacent references often have the same label; reuse its text.
         if (previous == kNone || graph.edges[edge].label != graph.edges[previous].label) {
             label = generic_label_of(graph, edge);
         }

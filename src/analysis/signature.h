@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the signature that identifies a finding: a hash of the names and labels of its cycle.
+// Computes the signature that identifies a finding. The signature is a hash of the names and labels
+// of the finding's cycle.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +12,15 @@
 
 namespace cyclewatch::analysis {
 
-// "cw1-" and 16 hexadecimal digits. Contains no addresses, sizes, lines or indices, and does not
-// depend on the start of the cycle. Equal cycles therefore have the same signature on every run,
-// rank and machine.
+// "cw1-" and 16 hexadecimal digits. Does not depend on addresses, sizes, line numbers, indices or
+// the reference at which the cycle starts. Equal cycles therefore have the same signature on every
+// run, rank and machine.
 [[nodiscard]] std::string signature_of(const CollapsedGraph& graph,
                                        std::span<const std::uint32_t> cycle);
 
-// The start of the lexicographically least rotation of `ring`. Two-candidate method, linear time
-// (K. S. Booth, "Lexicographically least circular substrings", 1980, solves the same problem).
+// The start of the lexicographically least rotation of `ring`. Uses the two-candidate method, which
+// takes linear time. Booth, "Lexicographically least circular substrings", 1980, solves the same
+// problem.
 [[nodiscard]] std::size_t least_rotation(const std::vector<std::string>& ring);
 
 }  // namespace cyclewatch::analysis

@@ -9,7 +9,7 @@
 namespace cyclewatch::analysis {
 namespace {
 
-// The position of each node in reverse postorder from `root`, without the references marked in
+// The position of each node in reverse postorder from `root`, ignoring the references marked in
 // `dead`. Nodes that are not reached have position 0; the position of `root` is the number of such
 // nodes.
 std::vector<std::uint32_t> reverse_postorder(const Component& component,
@@ -49,7 +49,7 @@ std::vector<std::uint32_t> ways_back(const Component& component,
         return {static_cast<std::uint32_t>(to_root - component.targets.begin())};
     }
     std::vector<std::uint32_t> number = reverse_postorder(component, root, dead);
-    // Numbers the reached nodes, starting at 1; all others have the number 0.
+    // Assign numbers to the reached nodes, starting at 1. All other nodes get the number 0.
     const std::uint32_t unreached = number[root];
     for (std::uint32_t n = 0; n < component.size(); ++n) {
         const bool reached = n == root || number[n] > unreached;
@@ -75,7 +75,7 @@ std::vector<std::uint32_t> ways_back(const Component& component,
     for (std::uint32_t e = 0; e < component.targets.size() && !tree.parent.empty(); ++e) {
         const std::uint32_t from = number[component.holder[e]];
         const std::uint32_t to = number[component.targets[e]];
-        // The numbers of the nodes that dominate a node are lower than its own.
+        // The dominators of a node have lower numbers than the node.
         if (to <= from && counts(e) && graph::dominates(tree, to - 1, from - 1)) {
             back.push_back(e);
         }

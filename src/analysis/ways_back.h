@@ -10,11 +10,12 @@
 
 namespace cyclewatch::analysis {
 
-// Returns the references u -> v for which v dominates u, with `root` as the entry: positions in the
-// component, ascending. Every node remains reachable from `root` without them, so all of them can
-// be weak. The remaining graph is acyclic if the component is reducible with the entry `root`.
-// Empty if computing the dominator tree takes more than a few passes. References e with dead[e] !=
-// 0, and those of nodes that are not reachable from `root` without them, are ignored.
+// With `root` as the entry of the graph, returns the references u -> v for which v dominates u, as
+// positions in Component::edges in ascending order. Every node remains reachable from `root`
+// without them, so all of them can be weak. The remaining graph is acyclic if the component is
+// reducible with `root` as its entry. Empty if computing the dominator tree takes more than a few
+// passes. Ignores references e with dead[e] != 0. Also ignores references from nodes that can be
+// reached from `root` only through those references.
 [[nodiscard]] std::vector<std::uint32_t> ways_back(const Component& component,
                                                    std::uint32_t root,
                                                    std::span<const char> dead = {});

@@ -11,8 +11,8 @@
 
 namespace cyclewatch::base {
 
-// Like buffer.reserve(size). Allocates the pages of the first `filled` elements, most of which
-// should then be written.
+// Like buffer.reserve(size), but also allocates the pages of the first `filled` elements.
+// Worthwhile only if the caller writes most of these elements.
 template <typename Value>
 void reserve_pages(std::vector<Value>& buffer, std::size_t size, std::size_t filled) {
     constexpr std::size_t kLarge = std::size_t{1} << 20;  // smaller buffers are often reused
@@ -23,7 +23,7 @@ void reserve_pages(std::vector<Value>& buffer, std::size_t size, std::size_t fil
     if (buffer.capacity() != before && filled * sizeof(Value) >= kLarge) {
         const auto begin = reinterpret_cast<std::uintptr_t>(buffer.data()) & ~(kPage - 1);
         const auto end = reinterpret_cast<std::uintptr_t>(buffer.data() + filled) & ~(kPage - 1);
-        // Fails on old kernels, which allocate the pages when they are first used.
+        // Fails on old kernels, where the pages are instead allocated on first use.
         (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
     }
 #endif

@@ -11,12 +11,12 @@
 
 namespace cyclewatch::base {
 
-// Blocks signals on the calling thread until destroyed. Threads that are started during the scope
-// inherit this signal mask permanently. The kernel delivers a process-directed signal to any thread
-// that does not block it. If a program blocks a signal in order to sigwait() for it, one of our
-// threads that does not block the signal would receive it, and the process would be killed.
-// Synchronous fault signals remain unblocked, so that faulthandler works. May be used on any
-// thread; does not acquire locks.
+// Blocks signals on the calling thread until this object is destroyed. Threads started in the
+// meantime inherit this signal mask permanently. The kernel delivers a process-directed signal to
+// any thread that does not block it. If a program blocks a signal in order to sigwait() for it, a
+// thread of ours that does not block the signal could receive it instead. That would kill the
+// process. Synchronous fault signals remain unblocked, so that faulthandler works. May be used on
+// any thread; does not acquire locks.
 class SignalsBlocked {
   public:
     SignalsBlocked() noexcept {
@@ -35,10 +35,10 @@ class SignalsBlocked {
     sigset_t before_{};
 };
 
-// Until destroyed, a write on the calling thread that exceeds RLIMIT_FSIZE, or whose pipe has no
-// reader, fails with an error and without a signal. By default, the kernel also delivers SIGXFSZ or
-// SIGPIPE, which terminate a process that neither ignores nor handles them. May be used on any
-// thread; does not acquire locks.
+// Until this object is destroyed, a write on the calling thread that exceeds RLIMIT_FSIZE, or that
+// writes to a pipe without a reader, only fails with an error. By default, the kernel also delivers
+// SIGXFSZ or SIGPIPE, which terminate a process that neither ignores nor handles them. May be used
+// on any thread; does not acquire locks.
 class WriteSignalsBlocked {
   public:
     WriteSignalsBlocked() noexcept {
@@ -53,7 +53,7 @@ class WriteSignalsBlocked {
     WriteSignalsBlocked(const WriteSignalsBlocked&) = delete;
     WriteSignalsBlocked& operator=(const WriteSignalsBlocked&) = delete;
 
-    // Call after a write that failed with `error`: consumes the pending signal of that write.
+    // After a write has failed with `error`, consumes the pending signal that the write caused.
     void take_signal_of(std::errc error) noexcept {
         if (error == std::errc::file_too_large) {
             take(SIGXFSZ);

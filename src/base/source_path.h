@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classifies source files as user, library or standard library by their path, and chooses the
-// location in a call stack to report.
+// Classifies source files as user, library or standard library by their path, and chooses which
+// frame of a call stack is reported.
 #pragma once
 
 #include <cstdint>
@@ -25,16 +25,16 @@ struct CallSite {
 // "path:line"; "" if unknown.
 [[nodiscard]] std::string text_of(const CallSite& site);
 
-// The path of a location "path:line"; the whole location if it has no line.
+// The path in a location such as "path:line", or the whole location if it does not contain a line.
 [[nodiscard]] std::string_view path_of_location(std::string_view location);
 
-// Chooses the frame of a call stack to report as an allocation site: the innermost frame in user
-// code, because users cannot change library code. If no frame is in user code, chooses the
-// innermost frame.
+// Chooses which frame of a call stack is reported as an allocation site. Prefers the innermost
+// frame in user code, because users cannot change library code. If no frame is in user code,
+// chooses the innermost frame.
 class CallChoice {
   public:
-    // Considers one frame; call it for each frame, innermost first. Returns false once the choice
-    // is final.
+    // Considers one frame. Must be called for each frame, innermost first. Returns false once the
+    // choice is final.
     bool offer(CallSite call);
     [[nodiscard]] CallSite take() { return std::move(chosen_); }
 

@@ -7,7 +7,7 @@
 
 namespace cyclewatch::base {
 
-// 64-bit FNV-1a (G. Fowler, L. C. Noll, P. Vo; draft-eastlake-fnv) with a final mixing step.
+// 64-bit FNV-1a (Fowler, Noll, Vo; draft-eastlake-fnv) with a final mixing step.
 class StableHash {
   public:
     StableHash& add(std::string_view text) noexcept {

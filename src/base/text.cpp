@@ -337,7 +337,7 @@ std::string format_bytes(std::uint64_t bytes) {
     }
     auto value = static_cast<double>(bytes);
     std::size_t unit = 0;
-    // 1023.5 would be printed as "1024": use the next unit if rounding gives four digits.
+    // 1023.5 would be printed as "1024", so use the next unit if rounding gives four digits.
     while (value >= 1023.5 && unit + 1 < kUnits.size()) {
         value /= 1024;
         ++unit;

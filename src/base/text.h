@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats names and numbers for every output format: truncation, escaping, units. Names come from
-// the watched program and are untrusted. The results are single lines of valid, visible UTF-8
-// without terminal, HTML or Graphviz control sequences.
+// Truncates, escapes and formats names and numbers for every output format. Names come from the
+// watched program and are untrusted. The results are single lines of valid, visible UTF-8 without
+// terminal, HTML or Graphviz control sequences.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@ namespace cyclewatch::base {
 // bidirectional marks, invisible characters, lone surrogates and invalid bytes become U+FFFD.
 [[nodiscard]] std::string clean_text(std::string_view text);
 
-// The number of terminal columns: two for East Asian wide characters, one for every other
-// character. Combining marks count as one column too, so that a long text never has a small width.
-// REQUIRES: cleaned text.
+// The number of terminal columns. An East Asian wide character occupies two columns, every other
+// character one. Combining marks also count as one column, so that a long run of them is still
+// truncated. REQUIRES: cleaned text.
 [[nodiscard]] std::size_t text_width(std::string_view text);
 
 // True for the second and later bytes of a character in UTF-8.
@@ -26,27 +26,28 @@ namespace cyclewatch::base {
     return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
 }
 
-// Shortens to at most `width` columns with "..." at the end, or in the middle if both ends matter
-// (paths, qualified names). REQUIRES: cleaned text.
+// Shortens `text` to at most `width` columns. truncate_end() puts "..." at the end.
+// truncate_middle() puts "..." in the middle, because both ends of a path or a qualified name
+// matter. REQUIRES: cleaned text.
 [[nodiscard]] std::string truncate_end(std::string_view text, std::size_t width);
 [[nodiscard]] std::string truncate_middle(std::string_view text, std::size_t width);
 
-// Wraps into at most `max_lines` lines of at most `width` columns. Words longer than a line are
-// truncated in the middle. REQUIRES: cleaned text, width >= 8, max_lines >= 1.
+// Wraps `text` into at most `max_lines` lines of at most `width` columns. Words longer than a line
+// are truncated in the middle. REQUIRES: cleaned text, width >= 8, max_lines >= 1.
 [[nodiscard]] std::vector<std::string> wrap_text(std::string_view text,
                                                  std::size_t width,
                                                  std::size_t max_lines);
 
-// clean_text(), escaped for HTML or XML text and quoted attributes.
+// Applies clean_text() and escapes the result for HTML or XML text and quoted attributes.
 [[nodiscard]] std::string escape_markup(std::string_view text);
 
-// clean_text(), escaped for one line of a double-quoted Graphviz label.
+// Applies clean_text() and escapes the result for one line of a double-quoted Graphviz label.
 [[nodiscard]] std::string escape_dot_label(std::string_view text);
 
 // Longer names are truncated.
 inline constexpr std::size_t kMaxNameColumns = 200;
 
-// clean_text(), then truncate_middle() to kMaxNameColumns.
+// Applies clean_text(), then truncate_middle() to kMaxNameColumns.
 [[nodiscard]] std::string shown_name(std::string_view text);
 
 // "0.4 ms", "35 ms", "2.3 s", "12 min", "3.4 h".
@@ -60,7 +61,7 @@ inline constexpr std::size_t kMaxNameColumns = 200;
 // "0.03 %", "98 %", "over 1000 %".
 [[nodiscard]] std::string format_percent(double share);
 
-// "0 B", "512 B", "4.0 KiB", "1.5 GiB": three significant digits, powers of 1024.
+// "0 B", "512 B", "4.0 KiB", "1.5 GiB". Uses powers of 1024 and at most three significant digits.
 [[nodiscard]] std::string format_bytes(std::uint64_t bytes);
 
 // The last part of a dotted name: "Outer.method.<locals>.inner" -> "inner". A name without a dot,

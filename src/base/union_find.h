@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Disjoint sets of numbers, with path halving (Tarjan, van Leeuwen, "Worst-case Analysis of Set
-// Union Algorithms", 1984). The least number of a set represents it.
+// Union Algorithms", 1984). The smallest number in a set represents the set.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hash of 128 bits, for comparing sequences of numbers without storing the sequences. If the
-// numbers are only meaningful within one process, so is the hash.
+// A 128-bit hash for comparing sequences of numbers without storing the sequences. If the numbers
+// are meaningful only within one process, the same is true of the hash.
 #pragma once
 
 #include <compare>
@@ -14,8 +14,8 @@ struct WideHash {
     std::uint64_t high = 0;
     std::uint64_t low = 0;
 
-    // The two halves of the hash use different multipliers, and sequences collide only if both
-    // halves are equal.
+    // The two halves of the hash use different multipliers, so sequences that collide in one half
+    // are unlikely to collide in the other.
     WideHash& add(std::uint64_t value) noexcept {
         high = (high ^ value) * 0x9e3779b97f4a7c15ULL;
         high ^= high >> 32;

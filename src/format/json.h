@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JSON format; docs/formats/report_json.md describes it. ASCII only: all other characters are
-// written as \u escapes, because names come from the watched program.
+// Reads and writes reports as JSON. docs/formats/report_json.md describes the format. The output is
+// ASCII. All other characters are written as \u escapes, because names come from the watched
+// program.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +16,16 @@ namespace cyclewatch::format {
 // The complete report. `indent` < 0: on one line.
 [[nodiscard]] std::string write_json(const model::Report& report, int indent = 2);
 
-// On one line, with '<', '>' and '&' escaped for an HTML <script> element.
+// The report on one line, with '<', '>' and '&' escaped for an HTML <script> element.
 [[nodiscard]] std::string write_script_safe_json(const model::Report& report);
 
-// On one line, with by_process stored in columns: smaller and faster to parse. Used only for HTML
-// pages that contain the report in compressed form.
+// The report on one line. `by_process` is stored in columns, so that the output is smaller and
+// faster to parse. Used only for HTML pages that contain the report in compressed form.
 [[nodiscard]] std::string write_json_to_pack(const model::Report& report);
 
-// Parses a document that write_json() wrote. The input is untrusted: the result is a valid report,
-// or an error with the problem and its location. Throws only std::bad_alloc. `offset`: position of
-// `text` in its file, added to the byte offsets in errors.
+// Parses a document that write_json() wrote. The input is untrusted, so the result is either a
+// valid report or an error that states the problem and its location. Throws only std::bad_alloc.
+// `offset` is the position of `text` in its file and is added to the byte offsets in errors.
 [[nodiscard]] base::Result<model::Report> read_json_report(std::string_view text,
                                                            std::size_t offset = 0);
 

@@ -21,7 +21,7 @@ using nlohmann::json;
 
 constexpr int kMaxDepth = 32;
 
-// An error in the report, with its description. Thrown and caught only in this source file.
+// Thrown if the report is invalid. Caught in this source file.
 struct InvalidReport {
     std::string problem;
 };
@@ -60,7 +60,7 @@ json parse(std::string_view text, std::size_t offset) {
     }
 }
 
-// Describes a value in error messages: by its text if it is a number or literal, otherwise by its
+// Describes a value in error messages by its text if it is a number or literal, otherwise by its
 // type.
 std::string kind_of(const json& value) {
     if (value.is_string()) {
@@ -81,7 +81,8 @@ void require(bool valid, const std::string& path, const std::string& expected, c
     }
 }
 
-// The read() functions store `value` in a field of the report. `path` is the path of the field.
+// The read() functions store `value` in a field of the report. `path` is the path of the field, for
+// error messages.
 void read(const json& value, const std::string& path, std::string& text) {
     require(value.is_string(), path, "a string", value);
     value.get_to(text);

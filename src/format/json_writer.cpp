@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 // Converts the parts of a report to JSON values.
 class Converter {
   public:
-    // `columns`: store by_process in columns, as in a compressed report.
+    // If `columns` is true, by_process is stored in columns, as in a compressed report.
     explicit Converter(bool columns) : columns_(columns) {}
 
     template <typename T>

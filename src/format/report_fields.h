@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fields of a report, listed once for the JSON writer and reader. A field has the same name in
-// the file and in the model. A change to these lists changes the format: update docs/formats/ and,
-// if necessary, model::kReportSchemaVersion.
+// the file and in the model. A change to these lists changes the format, so update docs/formats/
+// and, if necessary, model::kReportSchemaVersion.
 #pragma once
 
 #include <concepts>

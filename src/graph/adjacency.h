@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A directed graph in compressed sparse rows: the input of the graph algorithms.
+// A directed graph in compressed sparse row format, the input of the graph algorithms.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct AdjacencyView {
     }
 };
 
-// Builds compressed rows by counting sort. Call count() for every (row, item) pair, then
+// Builds the compressed rows with a counting sort. Call count() for every (row, item) pair, then
 // begin_filling(), then fill() for the same pairs.
 template <typename Item = std::uint32_t>
 class Rows {
@@ -48,8 +48,8 @@ class Rows {
     std::vector<Item> items_;
 };
 
-// Inverts `row_of`: row r lists the positions i with row_of[i] == r, ascending. Positions i with
-// row_of[i] == UINT32_MAX are not in any row.
+// Inverts `row_of`. Row r of the result lists the positions i with row_of[i] == r in ascending
+// order. Positions i with row_of[i] == UINT32_MAX are not in any row.
 inline Rows<> listed_by(std::span<const std::uint32_t> row_of, std::size_t rows) {
     Rows<> listed(rows);
     for (const std::uint32_t row : row_of) {

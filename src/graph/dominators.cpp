@@ -43,8 +43,8 @@ std::uint32_t common_ancestor(const DominatorTree& tree, std::uint32_t a, std::u
 
 namespace {
 
-// Builds the tree by adding the nodes in ascending order. Back edges use the tree of the previous
-// pass, `before`; they are ignored if `before` is nullptr.
+// Builds the tree by adding the nodes in ascending order. For back edges, uses `before`, the tree
+// of the previous pass. If `before` is nullptr, ignores back edges.
 DominatorTree one_pass(const AdjacencyView& predecessors, const DominatorTree* before) {
     const std::uint32_t nodes = predecessors.nodes();
     DominatorTree tree;
@@ -69,8 +69,8 @@ DominatorTree one_pass(const AdjacencyView& predecessors, const DominatorTree* b
     return tree;
 }
 
-// True if a further pass would build the same tree: the parent of each node also dominates the
-// predecessors that the first pass ignores.
+// True if a further pass would build the same tree, that is, if the parent of each node also
+// dominates the predecessors that the first pass ignores.
 bool is_final(const AdjacencyView& predecessors, const DominatorTree& tree) {
     for (std::uint32_t node = 1; node < predecessors.nodes(); ++node) {
         for (const std::uint32_t other : predecessors.of(node)) {

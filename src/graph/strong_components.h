@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strongly connected components (R. Tarjan, "Depth-First Search and Linear Graph Algorithms", SIAM
-// J. Comput. 1, 1972), with an explicit stack instead of recursion.
+// Strongly connected components (Tarjan, "Depth-First Search and Linear Graph Algorithms", 1972),
+// with an explicit stack instead of recursion.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct StrongComponents {
     [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(size.size()); }
 };
 
-// Components are numbered in reverse topological order: an edge between two components leads from
-// the higher number to the lower. Edges e with dead[e] != 0 are ignored; `dead` may be empty.
+// Components are numbered in reverse topological order, so an edge between two components leads
+// from the higher number to the lower. Edges e with dead[e] != 0 are ignored; `dead` may be empty.
 // Linear time.
 [[nodiscard]] StrongComponents strong_components(const AdjacencyView& graph,
                                                  std::span<const char> dead = {});

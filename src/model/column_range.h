@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The columns of an expression in its line.
+// The columns that an expression occupies in its line.
 #pragma once
 
 #include <cstdint>
 
 namespace cyclewatch::model {
 
-// From `start` up to, not including, `end`. Empty if unknown.
+// The half-open range [start, end). Empty if the columns are unknown.
 struct ColumnRange {
     std::uint32_t start = 0;
     std::uint32_t end = 0;

@@ -21,7 +21,7 @@ constexpr bool is_hexadecimal(char c) {
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-// Non-ASCII bytes are treated as parts of letters in UTF-8.
+// Also true for non-ASCII bytes, which are treated as parts of UTF-8 letters.
 constexpr bool is_alphanumeric(char c) {
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
            static_cast<unsigned char>(c) >= 0x80;
@@ -36,8 +36,8 @@ std::size_t length_of_run(std::string_view text, Accept accept) {
     return length;
 }
 
-// Length of the UUID at the start of `text`; 0 if there is none. Its groups are separated by "-" or
-// "_".
+// Length of the UUID at the start of `text`, with groups separated by "-" or "_"; 0 if there is
+// none.
 std::size_t length_of_uuid(std::string_view text) {
     std::size_t at = 0;
     for (const std::size_t group : {8, 4, 4, 4, 12}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How one object refers to another: the kind of reference and its name or index.
+// Describes how one object refers to another, by the kind of reference and its name or index.
 // docs/design/glossary.md describes the label grammar that label_text() writes.
 #pragma once
 
@@ -34,8 +34,8 @@ enum class EdgeKind : std::uint8_t {
                        //                 in bytes from the start of the object
 };
 
-// The index of a key_value whose key is program data and does not occur in the source code. Reports
-// never show such a key; signatures contain its key_shape().
+// The index of a `key_value` label whose key is program data and does not occur in the source code.
+// Reports never show such a key; signatures contain its key_shape().
 inline constexpr std::uint32_t kHiddenKey = 1;
 
 struct EdgeLabel {
@@ -43,14 +43,14 @@ struct EdgeLabel {
     StringId name = kEmptyString;  // for kinds that have a name
     std::uint32_t index = 0;       // meaning depends on the kind, see EdgeKind
 
-    // Returns the index if it distinguishes references of the same object, otherwise 0.
+    // Returns the index if it distinguishes references with the same holder, otherwise 0.
     [[nodiscard]] std::uint32_t position() const { return kind == EdgeKind::key_value ? 0 : index; }
 
     friend bool operator==(const EdgeLabel&, const EdgeLabel&) = default;
 };
 
-// The label as shown in reports. `name` is the text of the label's name. Attribute names and keys
-// are passed through without_ids(), so that titles are the same on every run.
+// The label as shown in reports. `name` is the text of EdgeLabel::name. Attribute names and keys
+// are passed through without_ids(), so that labels are the same on every run.
 [[nodiscard]] std::string label_text(EdgeKind kind, std::string_view name, std::uint32_t index);
 
 // The label with [x] instead of the index, for several references that differ only in their index.
@@ -67,8 +67,8 @@ struct EdgeLabel {
 // without_ids().
 [[nodiscard]] std::string name_shape(std::string_view name);
 
-// The part of an identifier key that signatures contain: name_shape(key), or "" if the result still
-// contains digits. Depends only on the text.
+// The text that replaces a dict key in signatures if the key is an identifier. Returns
+// name_shape(key), or "" if name_shape(key) still contains digits. Depends only on the text.
 [[nodiscard]] std::string key_shape(std::string_view key);
 
 // The label as it appears in signatures. Every index becomes [x]. Keys, attribute names and names

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of enumerators in files and in Python. Each such enumeration has an overload of words_of(),
-// found by argument-dependent lookup, that lists the names in the order of the values.
+// The names that enumerators have in files and in Python. Each such enumeration has an overload of
+// words_of(), found by argument-dependent lookup, that lists the names in the order of the values.
 #pragma once
 
 #include <algorithm>

@@ -21,7 +21,7 @@ namespace cyclewatch::model {
 struct SourceExcerpt {
     std::uint32_t first_line = 0;  // number of lines[0]
     std::uint32_t line = 0;        // number of the line at the location
-    // The expression in that line: columns from 1, in code points; 0: unknown.
+    // The columns of the expression in that line, from 1, in code points; 0: unknown.
     std::uint32_t start_column = 0;
     std::uint32_t end_column = 0;  // after its last character
     std::vector<std::string> lines;
@@ -37,19 +37,20 @@ struct Reference {
     std::string location;  // "path:line" of the code to change; "" if unknown
     std::string reason;    // of a cut: why; of an alternative: what it costs; otherwise ""
     std::vector<std::string> raw_path;  // the raw references it was collapsed from, in order
-    bool payload = false;  // not on the cycle: cutting it frees the memory but not the cycle
-    // For a cut or an alternative whose holder is a container or a method of one: where that
-    // container is stored ("Registry._pairs"). For one of several cuts whose holder is a bound
-    // method: where the method is stored. "" if unknown.
+    bool payload = false;  // not on the cycle: cutting it frees the memory but keeps the cycle
+    // If the holder of a cut or an alternative is a container or a method of a container, this is
+    // the name of the reference that stores the container ("Registry._pairs"). If the holder of one
+    // of several cuts is a bound method, this is the name of the reference that stores the method.
+    // "" if unknown.
     std::string holder_path{};
-    // The base class of the holder whose method contains `location`; "" if it is the holder's own
-    // class.
+    // If `location` is in a method that the class of the holder inherits, this is the base class
+    // that defines the method; otherwise "".
     std::string base_class{};
-    // For a cut: the number of references with this holder and label that the code at `location`
-    // stores. All of these references must be cut.
+    // For a cut, this is the number of references with this holder and label that the code at
+    // `location` stores. All of these references must be cut.
     std::uint64_t references = 1;
     std::optional<SourceExcerpt> source{};  // of a cut or an alternative, if it could be read
-    // True if generated code of the class stores the attribute, as in a dataclass. `location` is
+    // True if code generated for the class stores the attribute, as in a dataclass. `location` is
     // then the location of the class or, once the source has been read, of the field. Not written
     // to files.
     bool is_generated = false;
@@ -76,13 +77,14 @@ struct OwnerSummary {
     std::string path;          // from the cycle to the owner: "Engine.weights['w']"
     std::uint64_t count = 1;   // equal owners (type, device, bytes, shape, dtype, path)
     std::string allocated_at;  // "path:line"; "" if not recorded
-    // Emptied when the finding is stored, since the ids are valid in one observation only.
+    // Emptied when the finding is stored, because the ids are valid only within one observation.
     std::vector<StorageShare> storages{};
 
     friend bool operator==(const OwnerSummary&, const OwnerSummary&) = default;
 };
 
-// The part of the collapsed graph that is drawn: one cycle and the paths to its owners.
+// The part of the collapsed graph that is drawn, namely one cycle and the paths from the cycle to
+// memory owners.
 struct Picture {
     struct Item {
         std::string text;    // short name
@@ -124,7 +126,7 @@ constexpr Words words_of(Status) {
     return kStatusWords;
 }
 
-// The reader's assessment of a finding.
+// The assessment of a finding by a person who reads the report.
 enum class Verdict : std::uint8_t { none, bug, accepted, unclear };
 inline constexpr std::array<std::string_view, 4> kVerdictWords{"", "bug", "accepted", "unclear"};
 constexpr Words words_of(Verdict) {
@@ -132,7 +134,7 @@ constexpr Words words_of(Verdict) {
 }
 
 // Whether a collection has freed the memory of a finding. The value is `yes` for every cycle found
-// by a collection; only scans find cycles before their memory is freed.
+// by a collection. A scan, in contrast, finds cycles before their memory is freed.
 enum class Collected : std::uint8_t {
     yes,
     not_yet,
@@ -154,7 +156,7 @@ struct ProcessOccurrences {
     friend bool operator==(const ProcessOccurrences&, const ProcessOccurrences&) = default;
 };
 
-// One of the signatures of a finding that was merged from several.
+// One signature of a finding that was merged from several findings.
 struct Variant {
     std::string signature;
     std::string name;      // the part that differs between variants: "F1Score"
@@ -196,8 +198,8 @@ struct Finding {
     std::vector<Reference> alternatives;  // best first
     std::vector<OwnerSummary> owners;     // largest first, at most kMaxOwnersPerFinding
     std::uint64_t omitted_owners = 0;
-    // The signatures whose cycles one code change fixes, largest first, at most kMaxVariants. Empty
-    // if there is only one signature.
+    // One variant for each signature among the cycles that one code change fixes. Largest first, at
+    // most kMaxVariants. Empty if there is only one signature.
     std::vector<Variant> variants;
     std::uint64_t omitted_variants = 0;
     Picture picture;
@@ -209,7 +211,8 @@ struct Finding {
     std::uint64_t collections = 0;               // number of collections with an occurrence
     std::vector<ProcessOccurrences> by_process;  // one per process, ascending
 
-    // Entered by a reader of the report and stored in its file; never set by a watch.
+    // Entered by a person who reads the report, and stored in the report file. Never set by a
+    // watch.
     Verdict verdict = Verdict::none;
     std::string note;
 
@@ -224,8 +227,8 @@ inline constexpr std::size_t kMaxVariants = 100;
     return finding.retained_bytes + finding.shared_bytes;
 }
 
-// The order of findings in a report: by reached_bytes(), then by retained bytes, both descending,
-// then by signature.
+// The order of findings in a report. Findings are ordered by reached_bytes(), then by retained
+// bytes, both descending, then by signature.
 [[nodiscard]] inline bool ranks_before(const Finding& a, const Finding& b) {
     return std::tuple(reached_bytes(b), b.retained_bytes, std::string_view(a.signature)) <
            std::tuple(reached_bytes(a), a.retained_bytes, std::string_view(b.signature));

@@ -30,8 +30,8 @@ std::string without_index(const std::string& label) {
     return index ? label.substr(0, open) + "[x]" : label;
 }
 
-// The reference of the cycle that stores the bound method and has a known location; `method` if
-// there is none.
+// Returns the reference that stores the bound method, which is the nearest earlier reference of the
+// cycle with a known location. Returns `method` if there is none.
 const Reference& storing_reference(const Finding& finding, const Reference& method) {
     const std::vector<Reference>& cycle = finding.cycle;
     for (std::size_t at = 0; at < cycle.size(); ++at) {
@@ -59,7 +59,8 @@ const Reference& first_change(const Finding& finding) {
                                  : finding.cut.front();
 }
 
-// "" if the location of the first reference to cut is unknown.
+// The key made from the pattern and the references to cut; "" if the location of the first
+// reference is unknown.
 std::string key_of_cut(const Finding& finding) {
     if (finding.cut.empty() || first_change(finding).location.empty()) {
         return {};
@@ -84,9 +85,10 @@ bool is_container(std::string_view holder) {
     return std::ranges::find(kContainers, holder) != kContainers.end();
 }
 
-// One key per holder: the cycle, starting at that holder, without the holder's name. Cycles that
-// differ in one class share such a key. The key includes the number of cuts, because the cuts
-// suggested for one cycle must also break the other cycles with the same key.
+// Adds one key per holder. The key consists of the cycle, starting at that holder, without the
+// holder's name. Cycles that differ in only one class share one of these keys. The key includes the
+// number of cuts, because the cuts suggested for one cycle must also break the other cycles with
+// the same key.
 void add_keys_of_cycle(std::vector<std::string>& keys, const Finding& finding) {
     const std::vector<Reference>& cycle = finding.cycle;
     const auto named = std::ranges::count_if(
@@ -107,8 +109,8 @@ void add_keys_of_cycle(std::vector<std::string>& keys, const Finding& finding) {
     }
 }
 
-// The first item on the cycle of `finding` that is not on the cycle of `other`: a holder
-// ("F1Score"), or otherwise a reference ("Engine.second").
+// The first holder ("F1Score") on the cycle of `finding` that is not on the cycle of `other`. If
+// there is none, the first reference that is not on the cycle of `other` ("Engine.second").
 std::string distinguishing_name(const Finding& finding, const Finding& other) {
     const auto on_other = [&](auto&& same) {
         return [&other, same](const Reference& step) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recognises findings with the same cause: cycles with different signatures that one code change
-// fixes. Uses only the text of findings, so it works on stored findings too.
+// Recognises findings with the same cause, that is, cycles with different signatures that one code
+// change fixes. Uses only the text of findings, so it works on stored findings too.
 #pragma once
 
 #include <string>
@@ -15,17 +15,17 @@ namespace cyclewatch::model {
 // Findings with a common key have the same cause. There are two kinds of keys:
 //
 // - The pattern, and the labels and locations of the references to cut. For a bound method, the
-// location is that of the code that stores the method. A finding with an unknown location has no
-// such key.
-// - The labels and holders of the cycle except for one holder. Findings with such a common key are
-//   the same cycle through objects of different classes. A finding has no such key if its cycle is
+//   location is where the method is stored. A finding with an unknown location has no such key.
+// - The labels and holders of the cycle except for one holder. If two findings share such a key,
+//   their cycles differ only in the class of that holder. A finding has no such key if its cycle is
 //   too long or has fewer than two holders that are not containers.
 //
-// Keys contain code locations: compare them within one process only; do not show or store them.
+// Keys contain code locations, so compare keys only within one process, and do not show or store
+// them.
 [[nodiscard]] std::vector<std::string> mistake_keys(const Finding& finding);
 
-// Adds the variants of `other` to `shown`. Call it before adding the numbers of `other` to `shown`.
-// Does nothing if both have the same signature and no variants.
+// Adds the variants of `other` to `shown`. Must be called before the counts and bytes of `other`
+// are added to `shown`. Does nothing if both have the same signature and no variants.
 void add_variants(Finding& shown, const Finding& other);
 
 // The signatures of the finding and its variants, each once.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data of one collection: its record, the memory owners among the unreachable objects, and the
-// reference graph that leads to them. Written by capture, read by analysis.
+// The data of one collection, namely its record, the memory owners among the unreachable objects,
+// and the reference graph that leads to these owners. Written by capture, read by analysis.
 #pragma once
 
 #include <array>
@@ -28,12 +28,12 @@ struct DeviceOwner {
     std::string type;   // "torch.nn.parameter.Parameter"
     std::string shape;  // "[1024, 1024]"; "" if the owner has none
     std::string dtype;  // "float32"; "" if the owner has none
-    // True if the owner is not the object of `node` itself but is freed with it, such as a
-    // gradient.
+    // True if the owner is not the object of `node` itself but a part that is freed with the
+    // object, such as its gradient.
     bool is_part = false;
 };
 
-// Where a memory reading comes from.
+// The source of a memory reading.
 enum class MemorySource : std::uint8_t {
     torch,    // allocated bytes of torch's caching allocator
     cuda,     // used memory of the device, by all processes
@@ -86,8 +86,8 @@ struct CollectionRecord {
 };
 
 // Clusters that were counted but not captured, because a captured cluster has the same kinds of
-// objects with the same references. Each of them is an additional occurrence of the findings of the
-// captured cluster.
+// objects with the same references. Each of these clusters is an additional occurrence of the
+// findings in the captured cluster.
 struct RepeatedShape {
     NodeId twin{};             // an owner in the captured cluster
     std::uint64_t count = 0;   // clusters
@@ -101,8 +101,8 @@ struct Observation {
     std::vector<DeviceOwner> owners;
     std::vector<Storage> storages;
     std::vector<RepeatedShape> repeats;
-    std::uint64_t omitted_nodes = 0;       // objects on a path to an owner, over the limit
-    std::uint64_t omitted_references = 0;  // between captured objects, over the limit
+    std::uint64_t omitted_nodes = 0;       // objects on a path to an owner, beyond the limit
+    std::uint64_t omitted_references = 0;  // between captured objects, beyond the limit
 };
 
 }  // namespace cyclewatch::model

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The raw reference graph of one observation: every object on a path from an unreachable cycle to a
-// memory owner, and every reference between two of them. Plain data without addresses.
+// The raw reference graph of one observation. It contains every object on a path from an
+// unreachable cycle to a memory owner, and every reference between two of these objects. Plain data
+// without addresses.
 #pragma once
 
 #include <deque>
@@ -38,7 +39,7 @@ class StringTable {
     std::unordered_map<std::string_view, StringId> ids_;
 };
 
-// The types of objects that the analysis distinguishes.
+// The kinds of objects that the analysis distinguishes.
 enum class NodeKind : std::uint8_t {
     object,  // an instance, or any type not listed
     dict,
@@ -63,8 +64,8 @@ enum class NodeKind : std::uint8_t {
     property,  // property, staticmethod, classmethod and other descriptors
 };
 
-// The prefix of the names of objects of this kind, such as "function " or "frame of "; "" for
-// instances.
+// The prefix that reports put before the name of an object of this kind, such as "function " or
+// "frame of "; "" for instances.
 [[nodiscard]] std::string_view kind_prefix(NodeKind kind);
 
 // True for objects that hold the local variables of suspended code.
@@ -73,9 +74,9 @@ constexpr bool is_suspended(NodeKind kind) {
            kind == NodeKind::async_generator;
 }
 
-// Containers that a programmer regards as part of another object. The references of such a part are
-// labelled as references of that object: `.attr` for an instance_dict, `closure:name` for a
-// closure, `args[0]` for partial_args, and so on.
+// Containers that a programmer regards as part of another object. References from such a container
+// are labelled as references from the object that it belongs to: `.attr` for an instance_dict,
+// `closure:name` for a closure, `args[0]` for partial_args, and so on.
 enum class PartRole : std::uint8_t {
     none,
     instance_dict,  // __dict__ of an instance, function or exception
@@ -107,8 +108,8 @@ struct Node {
     SourceLocation location;         // function: its def; frame, traceback, generator: current
                                      // line; type and instance: the class, if known
     SourceLocation allocated;        // where the object was allocated, if recorded
-    // A dict returned by locals(), which contains every variable of a call. `name` and `location`
-    // are those of the function.
+    // True for a dict returned by locals(), which contains every variable of a call. `name` and
+    // `location` then describe the function that called locals().
     bool locals_snapshot = false;
     bool supports_weakref = true;  // its type allows weak references to it
     // The method that releases the object's resources ("close"), and its location. Empty if the
@@ -122,12 +123,12 @@ struct Edge {
     EdgeLabel label;
 };
 
-// Where the value of an attribute comes from, according to the code that stores it. An object is
+// The origin of an attribute's value, according to the code that stores the value. An object is
 // usually the parent of the objects that it creates.
 enum class ValueOrigin : std::uint8_t {
     unknown,
-    made,          // created where it is stored: by calling its class, or by a call that gets the
-                   // holder as an argument
+    made,          // created where it is stored: by a call to its own class, or by a call that
+                   // receives the holder as an argument
     taken,         // existed before: a parameter, a global, an attribute of another object, or the
                    // result of any other call
     gives_itself,  // stored by a method of the value's class: `child.parent = self`. For a
@@ -146,7 +147,7 @@ struct AttributeSite {
     bool is_generated = false;     // stored by generated code; `location` is the class
 };
 
-// Compressed sparse rows: the edges of node n are edges[first_edge[n] .. first_edge[n+1]).
+// Compressed sparse rows. The edges of node n are edges[first_edge[n] .. first_edge[n+1]).
 struct ReferenceGraph {
     std::vector<Node> nodes;
     std::vector<std::uint32_t> first_edge{0};  // size nodes.size() + 1

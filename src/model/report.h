@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The result of a watch: its findings, the collections, and notes about what was omitted. A value
+// The result of a watch, with its findings, its collections, and notes about omitted items. A value
 // type without references to the watch.
 #pragma once
 
@@ -37,7 +37,7 @@ struct GenerationTotals {
     std::uint64_t collections = 0;
     double seconds = 0;             // without the time spent in the watch
     double share = 0;               // seconds / Stats::elapsed
-    std::uint64_t examined = 0;     // objects; 0: unknown, as CPython counts them since 3.15
+    std::uint64_t examined = 0;     // objects; 0: unknown (before CPython 3.15)
     std::uint64_t reclaimed = 0;    // objects
     std::uint64_t freeing = 0;      // collections that freed device memory
     double freeing_seconds = 0;     // `seconds` of these collections
@@ -46,11 +46,11 @@ struct GenerationTotals {
     friend bool operator==(const GenerationTotals&, const GenerationTotals&) = default;
 };
 
-// The key in Stats::skipped for collections whose garbage was not searched for owners. If this key
-// is present, all totals are lower bounds.
+// The key in Stats::skipped for collections whose unreachable objects were not searched for owners.
+// If this key is present, all totals are lower bounds.
 inline constexpr const char* kNotSearched = "collections not searched for tensors: over budget";
 
-// In a merged report, the totals of all processes.
+// In a merged report, these are the totals of all processes.
 struct Stats {
     std::uint64_t collections = 0;
     std::uint64_t scans = 0;        // searches without a collection
@@ -66,9 +66,10 @@ struct Stats {
     friend bool operator==(const Stats&, const Stats&) = default;
 };
 
-// Returns the entry of `generation`, and adds it if it is missing.
+// Returns the entry for `generation`, which is added if it is missing.
 [[nodiscard]] GenerationTotals& totals_of(Stats& stats, int generation);
-// Recomputes the shares. Must be called after `elapsed` or the seconds of a generation change.
+// Recomputes the shares. Must be called after a change to `elapsed` or to the `seconds` of a
+// generation.
 void update_shares(Stats& stats);
 
 struct Report {

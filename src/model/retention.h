@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why an object is alive: a path of references from a root to it. Contains only text.
+// Why an object is alive, shown as a path of references from a root to the object. Contains only
+// text.
 #pragma once
 
 #include <array>
@@ -14,15 +15,15 @@
 
 namespace cyclewatch::model {
 
-// What keeps a root alive. If several paths are equally short, the kind of root listed first is
-// preferred.
+// What keeps a root alive. If several paths are equally short, the one whose root kind comes first
+// in this list is chosen.
 enum class RootKind : std::uint8_t {
     local_variable,    // of a running function
     module_global,     // attribute of a module in sys.modules
     class_attribute,   // of a class that is an attribute of such a module
     context_variable,  // the current context of a thread
     thread_local_data,
-    exception,    // being handled, or the last one that ended the program
+    exception,    // being handled or raised
     interpreter,  // another structure of the interpreter, such as sys.setprofile()
     c_code,       // references that no Python object explains
 };
@@ -48,10 +49,10 @@ struct PathRoot {
 
 struct RetentionPath {
     PathRoot root;
-    // In order: the holder of the first reference is the root, and the target of the last is the
+    // In order. The holder of the first reference is the root, and the target of the last is the
     // object.
     std::vector<Reference> references;
-    // The reference to remove. The text in `cut->reason` says whether removing it frees the object.
+    // The reference to remove. `cut->reason` says whether removing the reference frees the object.
     std::optional<Reference> cut;
     bool cut_frees = false;
     std::string text;  // "train() local model -> model.layers[3].weight"
@@ -80,7 +81,7 @@ struct LiveOwner {
     OwnerSummary owner;         // `bytes` of one storage; `count` storages
     std::uint64_t bytes = 0;    // of all storages
     OwnerCategory category = OwnerCategory::other;
-    std::vector<RetentionPath> held_by;  // of one of them
+    std::vector<RetentionPath> held_by;  // paths to one of these owners
 
     friend bool operator==(const LiveOwner&, const LiveOwner&) = default;
 };
@@ -92,7 +93,8 @@ constexpr Words words_of(GrowthUnit) {
 }
 
 // Reachable owners whose type, device, shape, dtype and path are equal, ignoring indexes in the
-// path. Their memory grew from census to census; a census lists all reachable owners.
+// path. The memory use of these owners grew from census to census; a census lists all reachable
+// owners.
 struct GrowingOwner {
     std::uint32_t process = 0;  // index in Report::processes
     OwnerSummary owner;         // `bytes` of one storage; `count` storages
