@@ -38,7 +38,7 @@ std::error_code write_all(int file, std::string_view bytes) {
     return {};
 }
 
-// Sets `name` to an unpredictable name of fixed length in the folder of `path`.
+// Sets `name` to an unpredictable name of fixed length in the directory of `path`.
 std::error_code temporary_name(const std::string& path, std::string& name) {
     std::uint64_t number = 0;
     if (::getrandom(&number, sizeof number, 0) != sizeof number) {
@@ -59,7 +59,7 @@ std::error_code write_temporary(const std::string& path,
     if (const std::error_code error = temporary_name(path, name)) {
         return error;
     }
-    // With O_EXCL, open() fails if the name exists, even as a link.
+    // With O_EXCL, open() fails if the name exists, even if it is a dangling link.
     const mode_t mode = readers == Readers::owner ? 0600 : 0666;
     const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (file < 0) {

@@ -12,10 +12,10 @@ namespace cyclewatch::watch {
 // The action to take if the path exists.
 enum class Existing {
     keep,     // fail with std::errc::file_exists
-    replace,  // replace it atomically; a link, a pipe or a device is replaced, not followed
-    // Like `replace`, but follows links, and writes into a terminal, a pipe or a device. Use this
-    // only for paths that the user specified, because another user could have created the file at
-    // any other path.
+    replace,  // replace it atomically, even if it is a link, a pipe or a device
+    // Like `replace`, but if the path is a terminal, pipe or device, or a link to one, writes into
+    // it. Use this only for paths that the user specified, because a file at any other path could
+    // have been created by another user.
     replace_or_write_into
 };
 
@@ -25,7 +25,7 @@ enum class Readers {
     umask   // 0666, restricted by the umask
 };
 
-// Writes `bytes` to a new file with a random name in the same folder and moves it to `path`.
+// Writes `bytes` to a new file with a random name in the same directory and moves it to `path`.
 // On failure, `path` is unchanged.
 [[nodiscard]] std::error_code write_file(const std::string& path,
                                          std::string_view bytes,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses how much of a collection to search and analyze, given the time that the watch has spent
-// so far.
+// Chooses how thoroughly to search and analyze the unreachable objects of a collection, given the
+// time that the watch has spent so far.
 #pragma once
 
 #include <algorithm>
@@ -15,23 +15,23 @@ enum class Depth : std::uint8_t {
     none,         // over budget: owners are not searched for
 };
 
-// When a watch exceeds its budget, collections are sampled, that is, a collection is searched only
-// if the budget for the time since the last search covers the expected cost. Spending before the
-// last search is ignored, so a single long analysis does not prevent searches for a long time.
+// A watch that exceeds its budget samples collections: it searches a collection only if the budget
+// for the time since the last search covers the expected cost. Time spent before the last search is
+// ignored, so a single long analysis does not block later searches.
 class Budget {
   public:
-    // Seconds that may always be spent.
+    // A watch may always spend this many seconds, regardless of its budget.
     static constexpr double kGraceSeconds = 0.25;
 
-    // `share` is the allowed share of wall time; 0.01 is one per cent.
+    // `share` is the allowed share of wall time; 0.01 is 1%.
     explicit Budget(double share) : share_(share) {}
 
-    // `spent` and `elapsed` are seconds since the watch began.
+    // `spent`: seconds spent in the watch. `elapsed`: seconds since the watch began.
     [[nodiscard]] bool allows(double spent, double elapsed) const noexcept {
         return share_ >= 1 || spent <= kGraceSeconds + share_ * elapsed;
     }
-    // False if the budget does not allow searching a collection like the last one. The caller then
-    // need not list its objects, which also takes time.
+    // False if the budget does not allow searching a collection like the last one. In this case,
+    // the caller need not list the unreachable objects, which also takes time.
     [[nodiscard]] bool may_search(double spent, double elapsed) const noexcept {
         return fits(spent, elapsed, last_objects_) ||
                saved(spent, elapsed) >= seconds_for(last_objects_);
@@ -44,8 +44,8 @@ class Budget {
         }
         return saved(spent, elapsed) >= seconds_for(objects) ? Depth::lean : Depth::none;
     }
-    // Call this after a collection that was searched. `seconds` is the time that the search took,
-    // which `spent` includes.
+    // Call this after searching a collection. `seconds` is the duration of the search and is
+    // included in `spent`.
     void searched(double spent, double elapsed, std::uint64_t objects, double seconds) noexcept {
         const bool within = allows(spent_then_, elapsed_then_);
         elapsed_then_ = elapsed;
@@ -61,13 +61,15 @@ class Budget {
   private:
     static constexpr std::uint64_t kManyObjects = 1'000;
 
-    // True if the search is not expected to exceed the budget. No time is estimated for the first
-    // searches and for small collections, because the time of a first analysis cannot be predicted.
+    // True if the search is not expected to exceed the budget. Searches of small collections are
+    // assumed to take no time. The same is assumed of the first searches, because the time of a
+    // first analysis cannot be predicted.
     [[nodiscard]] bool fits(double spent, double elapsed, std::uint64_t objects) const noexcept {
         const bool is_known = spent > kGraceSeconds / 2 && objects >= kManyObjects;
         return allows(spent + (is_known ? seconds_for(objects) : 0), elapsed);
     }
-    // The seconds that the budget has allowed since the last search, minus those spent.
+    // The time that the budget has allowed since the last search, minus the time spent since then,
+    // in seconds.
     [[nodiscard]] double saved(double spent, double elapsed) const noexcept {
         return share_ * (elapsed - elapsed_then_) - (spent - spent_then_);
     }
@@ -79,7 +81,7 @@ class Budget {
     double elapsed_then_ = 0;  // when a collection was searched last
     double spent_then_ = 0;
     std::uint64_t last_objects_ = 0;
-    double per_search_ = 50e-6;  // estimates of what a search over budget takes
+    double per_search_ = 50e-6;  // estimated cost of a search over budget, in seconds
     double per_object_ = 0.5e-6;
 };
 

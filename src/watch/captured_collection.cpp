@@ -67,7 +67,7 @@ void OwnerReadings::read(const std::vector<device::DetectedOwner>& owners) {
     }
 }
 
-// Counts each unshared object once, even if several owners list it.
+// Counts each object in `unshared` only once, even if the readings of several owners list it.
 void OwnerReadings::count_unshared() {
     std::unordered_set<const PyObject*> dead(objects_.begin(), objects_.end());
     for (PendingOwner& owner : collection_.owners) {

@@ -29,7 +29,8 @@ using DeviceFilter = std::function<bool(std::string_view device)>;
 // Returns true if a scan has already reported the storage of a reading.
 using KnownStorages = std::function<bool(const device::OwnerReading& reading)>;
 
-// An owner that the collection found unreachable. The last fields say whether it was freed.
+// An owner that the collection found unreachable. The last two fields record whether the owner and
+// its storage were freed.
 struct PendingOwner {
     std::string type;
     device::OwnerReading reading;
@@ -61,7 +62,7 @@ struct CapturedCollection {
     std::uint64_t failed_readings = 0;
     bool ran_user_code = false;  // in readers that the user registered
     int objects_made = 0;        // objects created by readers; each is freed with its storage
-    int objects_left = 0;        // those of them whose storage is watched and was not freed
+    int objects_left = 0;        // of objects_made: the storage is watched and was not freed
     // The graph, storages and omissions are common to all watches; select_owners() sets the rest.
     model::Observation observation;
 
@@ -74,15 +75,15 @@ struct CapturedCollection {
 // Reads the owners of one collection into a CapturedCollection.
 class OwnerReadings {
   public:
-    // Only owners on devices that `watched` accepts are added. For a scan, `known` is not null.
-    // Owners of storages for which `known` returns true are then skipped, and the references to the
-    // other storages are counted.
+    // Only owners on devices that `watched` accepts are added. For a scan, `known` is not null. A
+    // scan skips an owner if `known` returns true for the owner's reading, and counts the
+    // references to all other storages.
     OwnerReadings(CapturedCollection& collection,
                   const DeviceFilter& watched,
                   const KnownStorages* known);
 
-    // Reads all owners except those whose reader is user code. The remaining owners are kept alive
-    // until read_with_user_code(). RUNS PYTHON: never.
+    // Reads all owners except those whose reader is user code. The remaining owners are kept alive,
+    // so that read_with_user_code() can read them. RUNS PYTHON: never.
     void read(const std::vector<device::DetectedOwner>& owners);
     // Reads the remaining owners. RUNS PYTHON: user code, so borrowed references must not be used
     // afterwards.
@@ -117,7 +118,8 @@ class OwnerReadings {
     std::string watched_device_;          // the last one that watched_ accepted
     PyTypeObject* named_type_ = nullptr;  // the last one, whose name is type_name_
     std::string type_name_;
-    // A hash table of the storages by identity. Its initial size assumes one storage per owner.
+    // A hash table of the storages, keyed by identity. Its initial size assumes one storage per
+    // owner.
     static constexpr std::uint32_t kNone = UINT32_MAX;
     struct Link {
         std::uint64_t identity = 0;
@@ -135,8 +137,9 @@ void check_freed(CapturedCollection& collection) noexcept;
 // their owners, are marked as not freed.
 void check_references(CapturedCollection& collection);
 
-// For each storage of a scan, the signatures of the findings that own it. Findings list only a
-// limited number of owners, so if no finding lists a storage, any of the findings may own it.
+// For each storage of a scan, the signatures of the findings that include the storage. Findings
+// list only a limited number of owners, so if no finding lists a storage, any of the findings may
+// include it.
 [[nodiscard]] std::vector<std::vector<std::string>> signatures_by_storage(
     const CapturedCollection& collection, const std::vector<model::Finding>& findings);
 

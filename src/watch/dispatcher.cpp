@@ -208,7 +208,7 @@ void Dispatcher::stop(const std::shared_ptr<Watch>& watch) {
 void Dispatcher::end() {
     handle_fork();
     ending_thread_ = std::this_thread::get_id();
-    // Stops the oldest watch first, and only as many watches as exist now, because a notification
+    // Stops the oldest watch first. Stops only as many watches as exist now, because a notification
     // may start another watch.
     for (std::size_t left = watches_.size(); left > 0 && !watches_.empty(); --left) {
         stop(std::shared_ptr<Watch>(watches_.front()));
@@ -257,7 +257,7 @@ void Dispatcher::handle_fork() {
     for (const auto& watch : watches_) {
         watch->start_over(number);
     }
-    handled_forks_ = number;  // last: after an allocation failure the next call tries again
+    handled_forks_ = number;  // set last, so that the next call retries after an allocation failure
 }
 
 bool Dispatcher::is_inherited() noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manages all watches. The dispatcher starts and stops them, installs the hook that they share,
-// handles forks, and passes each collection to the pipeline.
+// Manages all watches. The dispatcher starts and stops watches, installs their shared hook, handles
+// forks, and passes each collection to the pipeline.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
@@ -43,38 +43,40 @@ class Dispatcher final : public collector::CollectionListener {
     // Sets the step. Takes a census and scans the heap if either is due. A failed scan is counted
     // as skipped. RUNS PYTHON: readers passed to register_owner().
     void step(const std::shared_ptr<Watch>& watch, std::int64_t number);
-    // Scans if automatic collection is off or objects are frozen, without setting a step. If
-    // `everything` is true, scans the whole heap, regardless of the budget.
+    // Scans if automatic collection is off or objects are frozen. Does not change the step number.
+    // If `everything` is true, scans the whole heap, regardless of the budget.
     void scan_if_not_collected(const std::shared_ptr<Watch>& watch, bool everything);
 
-    // Compares the reachable owners with those of earlier calls, within the budget. Does nothing if
-    // memory runs out. RUNS PYTHON: readers passed to register_owner().
+    // Takes a census of the reachable owners if the budget allows, and compares it with earlier
+    // censuses. Does nothing if memory runs out. RUNS PYTHON: readers passed to register_owner().
     void take_census(const std::shared_ptr<Watch>& watch);
 
-    // Finds the owners that are unreachable now, without a collection (Pipeline::scan()). A watch
-    // need not be active. Only `settings.devices` is used. Throws what Pipeline::scan() throws.
+    // Finds the owners that are unreachable now, without a collection (Pipeline::scan()). No watch
+    // needs to be active. Only `settings.devices` is used. Propagates the exceptions of
+    // Pipeline::scan().
     model::Report scan(Settings settings, collector::HeapScope scope);
     std::map<std::string, std::uint64_t> dead_bytes(Settings settings,
                                                     collector::HeapScope scope,
                                                     bool with_unexplained);
 
-    // The paths of references that keep the item of the list `box` alive (retention/why_alive.h).
-    // Throws what retention::why_alive() throws.
+    // Finds the paths to the only item of the list `box`. Calls retention::why_alive() and
+    // propagates its exceptions.
     retention::WhyAlive why_alive(PyObject* box,
                                   std::size_t paths,
                                   retention::CallerVariables caller);
 
-    // Calls watch::live_owners() and throws what it throws.
+    // Calls watch::live_owners() and propagates its exceptions.
     std::vector<model::LiveOwner> live_owners(const CensusSettings& settings);
     ReportedStorages live_storages(const device::DeviceSelection& devices);
 
-    // Call this before reading a watch. Handles a fork, restores a removed hook and delivers queued
-    // notifications. May leave a Python exception pending.
+    // Call this before reading the state of `watch`. Handles a fork, restores a removed hook and
+    // delivers queued notifications. May leave a Python exception pending.
     void refresh(const std::shared_ptr<Watch>& watch);
 
     device::OwnerRegistry& registry() { return pipeline_.registry(); }
     advice::Rules& rules() { return pipeline_.rules(); }
-    // Updates the findings of the active watches. Call this after the rules have changed.
+    // Updates the patterns and statuses of the active watches' findings. Call this after the rules
+    // have changed.
     void reclassify();
 
     void on_start(int generation) noexcept override;

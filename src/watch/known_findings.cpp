@@ -59,8 +59,8 @@ bool add_owners(const capture::GraphIdentity& identity,
     return true;
 }
 
-// Divides the counts and bytes of a finding that stands for `copies` equal clusters. Returns
-// nullopt if a number is not divisible.
+// Divides the counts and bytes of a finding by `copies`, the number of equal clusters that the
+// finding represents. Returns nullopt if a number is not divisible.
 std::optional<model::Finding> of_one_copy(model::Finding finding, std::uint64_t copies) {
     bool divisible = true;
     const auto divide = [&](std::uint64_t& number) {

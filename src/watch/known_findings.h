@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The findings of earlier collections, by the shape of their garbage. A later collection whose
-// garbage has the same shape has the same findings. These findings are counted again, without
-// naming and analyzing the objects.
+// Caches the findings of earlier collections by the structure of the unreachable objects, here
+// called their shape. If two collections have the same shape, they have the same findings. The
+// cached findings are then counted again, and the objects need not be named or analyzed.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never. May throw std::bad_alloc.
 #pragma once
@@ -19,14 +19,16 @@
 
 namespace cyclewatch::watch {
 
-// The shape of the garbage that leads to owners. The shape covers everything that findings depend
-// on: the objects, their labelled references, and the type, storage, size, shape and data type of
-// each owner. If all clusters are equal, it is the shape of one of them.
+// The structure of those unreachable objects from which owners can be reached. It covers everything
+// that findings depend on: the objects, their labelled references, and the type, storage, size,
+// shape and data type of each owner. If all clusters are equal, returns the shape of a single
+// cluster.
 [[nodiscard]] GarbageShape shape_of(const capture::GraphIdentity& identity,
                                     const CapturedCollection& collection);
 
-// `whole` is the number of copies of the shape whose owners and storages were all freed. `in_part`
-// is the number of copies that were freed only in part. Call after check_freed().
+// `whole` is the number of copies of the shape that were freed with all of their owners and
+// storages. `in_part` is the number of copies that were freed only in part. Call after
+// check_freed().
 struct FreedCopies {
     std::uint64_t whole = 0;
     std::uint64_t in_part = 0;
@@ -37,22 +39,22 @@ class KnownFindings {
   public:
     static constexpr std::size_t kMaxShapes = 256;  // then all are forgotten
 
-    // Forgets everything if `version` differs from that of the last call, because patterns and
-    // statuses depend on the rules.
+    // `version` is the version of the rules. Forgets all findings if the version has changed since
+    // the last call, because patterns and statuses depend on the rules.
     void use_rules(std::uint64_t version) noexcept;
     void clear() noexcept { by_shape_.clear(); }
 
-    // True if the findings of this shape are known. If every earlier collection had fewer copies,
-    // its findings may have been below Settings::min_bytes, so the result is true only if
-    // `in_any_number` is true.
+    // True if the findings of this shape are known. If every earlier collection had fewer copies
+    // than `shape`, the findings may have been too small to report (Settings::min_bytes). In this
+    // case, the result is true only if `in_any_number` is true.
     [[nodiscard]] bool contains(const GarbageShape& shape, bool in_any_number) const;
-    // The findings of `copies` of this shape. REQUIRES: contains(shape, true).
+    // The findings of `copies` clusters that have this shape. REQUIRES: contains(shape, true).
     [[nodiscard]] std::vector<model::Finding> findings(const GarbageShape& shape,
                                                        std::uint64_t copies) const;
-    // Stores the findings of a collection, with patterns and statuses. Does nothing if their
-    // numbers are not proportional to the number of clusters.
+    // Stores the findings of a collection, with patterns and statuses. Does nothing if their counts
+    // and bytes cannot be divided evenly among the clusters.
     void add(const GarbageShape& shape, const std::vector<model::Finding>& findings);
-    // Marks the shape as not reusable, because some objects of a copy survived.
+    // Prevents reuse of the findings of this shape. Call this if some objects of a copy survived.
     void reject(const GarbageShape& shape);
 
   private:

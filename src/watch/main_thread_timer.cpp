@@ -18,7 +18,7 @@
 namespace cyclewatch::watch {
 namespace {
 
-// This is never freed, because a pending call may run after its timer has ended.
+// A Call is never freed, because the interpreter may run a pending call after the timer has ended.
 struct Call {
     PyObject* function = nullptr;
     std::atomic<bool> pending{false};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls Python functions on the main thread periodically. Used for programs that disabled automatic
-// collection.
+// Calls Python functions on the main thread periodically. Used for programs that have disabled
+// automatic collection.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once

@@ -34,9 +34,9 @@ bool belongs_to_logging(PyCodeObject* code) noexcept {
 }
 
 // True if one of the innermost frames of the calling thread belongs to logging/__init__.py, which
-// calls every handler. That handler may hold a non-reentrant lock, such as that of
-// logging.handlers.QueueHandler's queue. Logging a report would then call the handler again and
-// deadlock.
+// calls every handler. The running handler may hold a non-reentrant lock, for example the queue
+// lock of logging.handlers.QueueHandler. Logging a report could then call the same handler again
+// and deadlock.
 bool is_in_logging() noexcept {
     const python::ErrorStash stash;
     python::OwnedRef frame = python::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
@@ -83,8 +83,8 @@ int on_pending_call(void* /*unused*/) {
 }
 
 void schedule(Queue& q) noexcept {
-    // This fails if the interpreter's table of pending calls is full; the next post() then tries
-    // again.
+    // Py_AddPendingCall() fails if the interpreter's table of pending calls is full; the next
+    // post() then tries again.
     q.scheduled = q.scheduled || Py_AddPendingCall(on_pending_call, nullptr) == 0;
 }
 

@@ -18,7 +18,7 @@ void reschedule_delivery() noexcept;
 
 // Delivers the queued notifications on this thread, but not notifications that are queued during
 // the delivery. No-op during a delivery. RUNS PYTHON: yes. Returns false if a notification left an
-// exception pending, such as KeyboardInterrupt. The remaining notifications then stay queued, and
+// exception such as KeyboardInterrupt pending. The remaining notifications then stay queued, and
 // the caller must propagate the exception.
 [[nodiscard]] bool deliver_notifications() noexcept;
 

@@ -19,7 +19,7 @@ struct Observer {
     python::OwnedRef function;     // created when it is first attached
     bool is_busy = false;
     pid_t process = 0;  // in which `is_busy` was set
-    // Keys for the lookups that each attempt to attach makes.
+    // Names that are looked up in each attempt to attach the observer.
     python::OwnedRef torch = python::steal(PyUnicode_InternFromString("torch"));
     python::OwnedRef cuda = python::steal(PyUnicode_InternFromString("cuda"));
     python::OwnedRef initialized = python::steal(PyUnicode_InternFromString("_initialized"));
@@ -31,8 +31,8 @@ Observer& observer() {
     return the_observer;
 }
 
-// True if the handler is already running, because examining one failed allocation may cause
-// another. In a forked child, the thread that set is_busy does not exist, so the flag is ignored.
+// True if the handler is already running. The handler may itself cause another failed allocation.
+// In a forked child, the thread that set is_busy does not exist, so the flag is ignored.
 bool is_busy(const Observer& o) noexcept {
     return o.is_busy && o.process == ::getpid();
 }
@@ -45,8 +45,7 @@ void drop_exception() noexcept {
     PyErr_Clear();
 }
 
-// This limits the time that the handler takes, because the handler scans the heap up to three
-// times.
+// Limits the run time of the handler, which scans the heap up to three times.
 constexpr std::size_t kMostObjects = 2'000'000;
 
 // Called with (device, requested, limit, free). Never raises, regardless of the arguments. Does not
@@ -95,7 +94,7 @@ PyObject* new_torch(const Observer& o) noexcept {
     return torch == o.attached_to.get() ? nullptr : torch;
 }
 
-// Also returns false in a forked child, which cannot use CUDA.
+// True if the program has initialized CUDA. False in a forked child, which cannot use CUDA.
 bool is_initialized(PyObject* torch) noexcept {
     const python::OwnedRef cuda = python::steal(PyObject_GetAttrString(torch, "cuda"));
     const python::OwnedRef result =
@@ -131,14 +130,14 @@ bool can_attach_oom_observer() noexcept {
 void attach_oom_observer() noexcept {
     Observer& o = observer();
     PyObject* const found = new_torch(o);
-    // Reading the flag directly ends most calls here, without calling torch.cuda.is_initialized(),
-    // which is written in Python.
+    // Most calls return here. Reading the flag directly avoids a call to
+    // torch.cuda.is_initialized(), which is written in Python.
     if (found == nullptr || entry_of(entry_of(found, o.cuda), o.initialized) == Py_False) {
         return;
     }
     const python::ErrorStash stash;
     const python::OwnedRef torch = python::borrow(found);
-    // This is checked first, because attaching would initialize CUDA.
+    // Do not attach before CUDA is initialized, because attaching would initialize CUDA.
     if (is_initialized(torch.get())) {
         // attached_to is set even if this fails, because retrying does not help if torch lacks the
         // function.

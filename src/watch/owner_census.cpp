@@ -67,8 +67,8 @@ class LiveOwners {
         cw_free_objects(&frozen);
     }
     [[nodiscard]] const std::vector<device::DetectedOwner>& owners() const { return owners_; }
-    // Borrowed. Contains each owner once per reference that this census holds, because
-    // OwnerReadings holds a second reference to owners that user code reads.
+    // Borrowed. An owner is listed once per reference that this census holds: twice if user code
+    // reads the owner, because OwnerReadings then holds a second reference.
     [[nodiscard]] std::vector<PyObject*> objects() const {
         std::vector<PyObject*> objects;
         for (const device::DetectedOwner& owner : owners_) {
@@ -117,8 +117,9 @@ bool is_parameter(PyObject* object) {
     return false;
 }
 
-// Decides which owner of a storage is reported. Prefers an object to a part of another object, and
-// a tensor to the Python object of its storage, which torch keeps alive as long as the storage.
+// Decides which owner of a storage is reported. Prefers an object to a part of another object.
+// Prefers a tensor to the Python object of its storage, because torch keeps that object alive as
+// long as the storage.
 bool is_better(const PendingOwner& owner, const PendingOwner& best) {
     return !owner.is_part &&
            (best.is_part || (best.reading.shape.empty() && !owner.reading.shape.empty()));
@@ -145,15 +146,15 @@ std::vector<LiveStorage> storages_of(const CapturedCollection& read,
     return storages;
 }
 
-// The properties that all owners of a group share, except for the path.
+// A key made from the properties, other than the path, that all owners of a group share.
 std::string kind_of(const PendingOwner& owner) {
     const device::OwnerReading& reading = owner.reading;
     return owner.type + '\0' + reading.device + '\0' + reading.shape + '\0' + reading.dtype + '\0' +
            std::to_string(reading.bytes);
 }
 
-// Removes the numbers in a path. Returns "model.layers[x].weight" for "model.layers[3].weight", and
-// "thread pool-: run() local x" for "thread pool-3: run() local x".
+// Removes the numbers from a path. Returns "model.layers[x].weight" for "model.layers[3].weight",
+// and "thread pool-: run() local x" for "thread pool-3: run() local x".
 std::string without_indexes(std::string_view text) {
     std::string pattern;
     const std::size_t colon = text.starts_with("thread ") ? text.find(": ") : 0;
@@ -185,7 +186,7 @@ bool is_in_graph(const model::RetentionPath& path) {
     });
 }
 
-// True if `storage` belongs to a torch tensor to which, as far as known, only C code refers.
+// True if `storage` belongs to a torch tensor, and C code is the only known holder of the tensor.
 bool is_held_by_c_code(const LiveStorage& storage) {
     return storage.owner->type.starts_with("torch.") && !storage.paths.empty() &&
            storage.paths.front().root.kind == model::RootKind::c_code;
@@ -193,7 +194,7 @@ bool is_held_by_c_code(const LiveStorage& storage) {
 
 // True if `tensor` is known to be the result of an operation. REQUIRES: not inside a collection.
 bool is_computed(PyObject* tensor) {
-    // The getter of a subclass may run user code.
+    // The attribute getters of a subclass may run user code.
     const capture::TypeName name = capture::name_of_type(Py_TYPE(tensor));
     if (name.module != "torch" || name.qualname != "Tensor") {
         return false;
@@ -214,8 +215,8 @@ model::OwnerCategory category_of(const LiveStorage& storage) {
     if (!storage.paths.empty() && is_optimizer_state(storage.paths.front())) {
         return OwnerCategory::optimizer_state;
     }
-    // Autograd refers to the C++ tensor. Other C code, such as NumPy, refers to its Python object
-    // and is therefore not a library holder.
+    // Autograd refers to the C++ tensor. Other C code, such as NumPy, refers to the tensor's Python
+    // object and is therefore not reflected in `has_library_holders`.
     if ((is_held_by_c_code(storage) && storage.has_library_holders) ||
         (!storage.paths.empty() && is_in_graph(storage.paths.front()))) {
         return OwnerCategory::saved_for_backward;
@@ -251,14 +252,13 @@ const PendingOwner* part_of(const LiveStorage& storage) {
                                    : storage.gradient;
 }
 
-// The object whose holders are searched for.
+// The object to which the path search must find paths.
 PyObject* held_object(const LiveStorage& storage) {
     const PendingOwner* const part = part_of(storage);
     return part != nullptr && part == storage.gradient ? storage.gradient_of : storage.object;
 }
 
-// True if nothing refers to the part of `owner` that uses the storage, except the library and this
-// census.
+// True if only the library and this census refer to the part of `owner` that uses the storage.
 bool is_only_part(device::OwnerReader& reader, PyObject* owner, const LiveStorage& storage) {
     device::OwnerReading reading;
     std::vector<device::LibraryReference> references;
@@ -293,8 +293,8 @@ void find_library_holders(device::OwnerRegistry& registry, std::vector<LiveStora
 void find_paths(LiveStorage& storage, PyObject* object, retention::HolderSearch& search) {
     const PendingOwner* const part = part_of(storage);
     storage.paths = search.paths(object, kShownPaths);
-    // Paths that end in an attribute come first, because a parameter is an attribute of its module,
-    // but also an item of a list of the optimizer.
+    // Paths that end in an attribute come first. For example, a parameter is an attribute of its
+    // module, but also an item of a list in the optimizer.
     std::stable_partition(storage.paths.begin(), storage.paths.end(), &ends_in_attribute);
     for (model::RetentionPath& path : storage.paths) {
         if (part != nullptr) {
@@ -303,8 +303,8 @@ void find_paths(LiveStorage& storage, PyObject* object, retention::HolderSearch&
     }
 }
 
-// Storages of equal kind that are contained in the same lists, dicts or other collections. They are
-// counted together with the first of these storages.
+// Storages with equal kind_of() results that are contained in the same lists, sets and dicts. They
+// are counted together, under the first of them.
 struct SharedStorages {
     LiveStorage* first;
     std::uint32_t collection;
@@ -334,7 +334,8 @@ std::vector<SharedStorages> merge_collected(std::vector<LiveStorage>& storages,
     return merged;
 }
 
-// True if the first of `paths` sorts before the first of `known`, as `kept[0]` before `kept[9]`.
+// True if the first of `paths` sorts before the first of `known`, for example `kept[0]` before
+// `kept[9]`.
 bool is_shorter(std::span<const model::RetentionPath> paths,
                 std::span<const model::RetentionPath> known) {
     if (paths.empty() || known.empty()) {
@@ -428,7 +429,7 @@ bool find_all_paths(std::vector<LiveStorage>& storages,
     }
 }
 
-// Drops the storages of each kind whose total is below the minimum size, and sorts the remaining
+// Drops all storages of a kind if their total size is below the minimum, and sorts the remaining
 // storages, largest first.
 void drop_small(std::vector<LiveStorage>& storages, const CensusSettings& settings) {
     std::unordered_map<std::string, std::uint64_t> bytes;
@@ -544,8 +545,8 @@ std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
                                    unexplained,
                                    settings);
     }
-    // A storage without a path has been released since the owners were listed: user code that reads
-    // owners runs in between, and so do other threads.
+    // A storage has no path if all of its paths are ignored. It also has none if it was released
+    // after the owners were listed, by another thread or by a reader that runs user code.
     std::erase_if(storages, [&](const LiveStorage& each) {
         return each.count == 0 || ((has_paths || !settings.ignored.empty()) && each.paths.empty());
     });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists the owners that a collection would not free, and the references that hold them.
+// Lists the reachable owners, and the references that keep them alive.
 #pragma once
 
 #include <Python.h>
@@ -21,27 +21,26 @@ struct CensusSettings {
     std::uint64_t min_bytes = 0;  // of a group
     std::size_t top = SIZE_MAX;   // number of groups
     bool show_keys = true;        // of dicts, even if they do not occur in the source code
-    // If not null, these storages are omitted. Storages that were freed are removed from this set
-    // first.
+    // If not null, these storages are omitted. Freed storages are removed from this set first.
     ReportedStorages* known = nullptr;
-    // Borrowed objects. Paths through these objects do not count. If there are any such objects,
-    // owners without another path are left out.
+    // Borrowed objects. Paths through these objects are ignored. If the list is not empty, owners
+    // without another path are omitted.
     std::vector<PyObject*> ignored;
     std::vector<retention::Fixture> fixtures;  // additional roots (borrowed)
 };
 
-// Returns groups of the owners that the collector tracks, except unreachable ones; the largest
-// group comes first. A storage is counted only once. If a parameter uses the storage, it is counted
-// for the parameter, otherwise for the first owner found. Frozen objects are included if the
-// collector's lists can be read. Groups have no paths if there is not enough memory for them, or if
-// other threads of a free-threaded build keep creating objects. About as expensive as two scans of
-// the heap. May throw std::bad_alloc. REQUIRES: GIL held, outside of a collection. RUNS PYTHON:
-// user code, in the readers of registered types only.
+// Groups the reachable owners that the collector tracks, and returns the groups, largest first. A
+// storage is counted only once: for the torch parameter that uses the storage if there is one,
+// otherwise for the first owner found. Frozen objects are included if the collector's lists can be
+// read. Groups have no paths if there is not enough memory to find paths, or if other threads of a
+// free-threaded build keep creating objects. About as expensive as two scans of the heap. May throw
+// std::bad_alloc. REQUIRES: GIL held, outside of a collection. RUNS PYTHON: user code, in the
+// readers of registered types only.
 [[nodiscard]] std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
                                                         const CensusSettings& settings);
 
 // Returns the storages of all owners on `devices` that live_owners() would find. The requirements
-// are those of live_owners().
+// of live_owners() apply.
 [[nodiscard]] ReportedStorages live_storages(device::OwnerRegistry& registry,
                                              const device::DeviceSelection& devices);
 

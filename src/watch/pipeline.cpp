@@ -49,8 +49,8 @@ class ScopedTimer {
     const Clock::time_point began_;
 };
 
-// The lowest depth that the budgets of the watches allow. However, a collection is searched if any
-// watch can afford it.
+// The minimum of the depths that the individual watches' budgets allow, but at least `lean` if any
+// watch can afford a search.
 Depth lowest_depth(const Watches& watches, Clock::time_point now, std::uint64_t unreachable) {
     Depth lowest = Depth::full;
     Depth highest = Depth::none;
@@ -154,12 +154,12 @@ void Pipeline::capture(const collector::UnreachableSet& unreachable,
     detection.held.clear();
     readings.read_with_user_code();
 
-    // 5. Sample the memory in use, unless this is a scan, which does not change it.
+    // 5. Sample the memory in use, except in a scan, which frees nothing.
     if (current.depth == Depth::full && !scan) {
         captured->memory = sampler_.before(captured->observation.storages);
     }
     captured->unreachable_at = device::WallTime::now();
-    // The user's readers may have stopped the last watch, which resets `current`.
+    // The user's readers may have stopped the last watch. Stopping it resets `current`.
     if (current.started == started) {
         current.captured = std::move(captured);
     }
@@ -248,7 +248,8 @@ std::vector<model::Finding> Pipeline::find(const model::Observation& observation
         }
         if (freed.in_part > 0) {
             watch.known().reject(captured.shape);
-            watch.skip("cycles not analyzed: known, but partly resurrected", freed.in_part);
+            watch.skip("cycles not analyzed: some of their objects were resurrected",
+                       freed.in_part);
         }
         return findings;
     }
@@ -293,8 +294,8 @@ void Pipeline::scan_each(const std::shared_ptr<Watch>& watch,
     const python::GcPause pause;
     const python::YoungCountGuard young_count;
     watch->forget_freed_storages(false);
-    // `current` is a local variable instead of collection_, because readers run Python code, which
-    // may start other collections.
+    // Uses a local variable instead of collection_, because readers run Python code, which may
+    // start other collections.
     Current current;
     begin(current, scope.generation);
     collector::HeapScan heap;
@@ -371,14 +372,14 @@ void Pipeline::capture_graph(const collector::UnreachableSet& unreachable,
         return;
     }
     capture::CaptureLimits limits;
-    // All watches share the graph, so keys are captured only if all of them allow it.
+    // All watches share the graph, so dict keys are captured only if all watches allow it.
     limits.values = std::ranges::all_of(
         watches, [](const auto& watch) { return watch->settings().capture_values; });
     if (current.depth == Depth::lean) {
         limits.max_objects = kLeanObjects;
     }
-    // Known findings cannot be used for a scan, whose owners depend on earlier scans, or if the
-    // owners include objects that user code has yet to read.
+    // Known findings cannot be used for a scan, because earlier scans determine which owners it
+    // reports. They also cannot be used if user code has yet to read some of the owners.
     const bool may_be_known =
         current.collected == model::Collected::yes && !readings.needs_user_code();
     python::with_world_stopped([&] {

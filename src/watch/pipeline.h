@@ -37,7 +37,7 @@ class Pipeline {
     device::OwnerRegistry& registry() noexcept { return registry_; }
     advice::Rules& rules() noexcept { return rules_; }
 
-    // Discards the state of the parent's collections. Call this in a forked child.
+    // Call this in a forked child. Discards the state of the parent's collections.
     void reset();
     // Call this when the hook is installed. All existing objects are assumed to be alive at this
     // time.
@@ -49,8 +49,8 @@ class Pipeline {
     // Called from CollectionListener::wants_unreachable(). True if the budget of any watch allows a
     // search.
     [[nodiscard]] bool wants_unreachable(const Watches& watches) noexcept;
-    // Called from CollectionListener::on_unreachable(). Runs the stages up to the capture of the
-    // graph. May throw std::bad_alloc; the caller must then call drop_capture().
+    // Called from CollectionListener::on_unreachable(). Runs the stages up to and including the
+    // capture of the graph. May throw std::bad_alloc; the caller must then call drop_capture().
     void before_sweep(const collector::UnreachableSet& unreachable, const Watches& watches);
     // Called at gc "stop". Runs the remaining stages. May throw std::bad_alloc; the caller must
     // then call drop_capture().
@@ -62,12 +62,12 @@ class Pipeline {
 
     // Finds the unreachable owners in `scope`, without a collection, and adds them to the findings
     // of `watch`. Storages that an earlier scan reported to this watch are left out. Throws
-    // std::bad_alloc if out of memory. May be called during a collection of another thread.
+    // std::bad_alloc if out of memory. May be called during a collection on another thread.
     // REQUIRES: a build with a GIL.
     DeadBytes scan(const std::shared_ptr<Watch>& watch, collector::HeapScope scope);
-    // Like scan(), but without a graph and findings. Returns the unreachable bytes on each device
-    // that `watch` watches. If `with_unexplained` is true, includes memory to which unknown holders
-    // may refer.
+    // Like scan(), but creates no graph and no findings. Returns the unreachable bytes on each
+    // device that `watch` watches. If `with_unexplained` is true, includes memory to which unknown
+    // objects may refer.
     [[nodiscard]] std::map<std::string, std::uint64_t> dead_bytes(
         const std::shared_ptr<Watch>& watch, collector::HeapScope scope, bool with_unexplained);
 
@@ -89,7 +89,7 @@ class Pipeline {
         const char* skipped = "";                      // why nothing was captured; "" if it was
     };
 
-    // Called for each set that a scan finds.
+    // Called for each set of unreachable objects that a scan finds.
     using Finish = std::function<void(CapturedCollection& captured, Current& current)>;
 
     void begin(Current& current, int generation);
@@ -112,8 +112,8 @@ class Pipeline {
                        const Watches& watches,
                        const Current& current,
                        CapturedCollection& captured);
-    // True if every watch already knows the findings of garbage with this shape, so that it need
-    // not be captured.
+    // True if every watch already knows the findings of unreachable objects with this structure.
+    // The graph then need not be captured.
     [[nodiscard]] bool recognize(capture::GraphCapture& graph,
                                  const Watches& watches,
                                  bool values,

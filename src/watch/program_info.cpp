@@ -16,8 +16,8 @@
 namespace cyclewatch::watch {
 namespace {
 
-// Returns sys.argv[0] without the directory and ".py", or "python" for an interactive session or
-// -c.
+// Returns sys.argv[0] without the directory and ".py". In an interactive session or with -c,
+// returns "python".
 std::string script_name() {
     PyObject* const argv = PySys_GetObject("argv");
     if (argv == nullptr || !PyList_Check(argv) || PyList_GET_SIZE(argv) == 0 ||

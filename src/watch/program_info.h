@@ -13,7 +13,7 @@ namespace cyclewatch::watch {
 // "cyclewatch-train-1234", or "cyclewatch-train-rank3-1234" if RANK is set.
 [[nodiscard]] std::string report_stem(const model::ProgramInfo& program);
 
-// `__version__` of the module `package`; "" if it is not imported or has no version.
+// `__version__` of the module `package`; "" if the module is not imported or has no version.
 [[nodiscard]] std::string loaded_version(const std::string& package);
 
 }  // namespace cyclewatch::watch

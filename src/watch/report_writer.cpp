@@ -18,7 +18,7 @@
 namespace cyclewatch::watch {
 namespace {
 
-// Minimum time between two writes, unless changed() is called with `soon`.
+// Minimum time between two writes. Does not apply if changed() is called with `soon`.
 constexpr std::chrono::milliseconds kQuietPeriod{1000};
 
 // The highest number that is added to a file name.
@@ -79,8 +79,7 @@ std::string ReportWriter::numbered(int number, render::Format format) const {
 }
 
 void ReportWriter::choose_names() {
-    // A name that is taken is not used, so that the reports of earlier processes with the same id
-    // are kept.
+    // Skips names that are taken, to keep the reports of earlier processes with the same id.
     const auto taken = [&](int number) {
         return !plan_.replace && std::ranges::any_of(plan_.formats, [&](render::Format format) {
             const std::string path = numbered(number, format);
@@ -161,7 +160,8 @@ bool ReportWriter::flush(double seconds) noexcept {
     const bool idle =
         idle_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return !running_; });
     --flushing_;
-    // Changes remain if no thread could be started, or if a write failed that may succeed now.
+    // Changes are still unwritten if no thread could be started or if a write failed. A retry may
+    // succeed.
     if (idle && (dirty_ || failed_)) {
         write_unlocked(lock);
     }

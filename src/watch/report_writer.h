@@ -25,17 +25,17 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
         std::string stem;                // "cyclewatch-train-1234"
         std::vector<render::Format> formats;
         bool replace = false;  // existing files may be replaced
-        // Returns true if `path` must not be used even though no such file exists. Null: every path
-        // may be used.
+        // Returns true if `path` must not be used even if no file with this path exists. Null:
+        // every path may be used.
         std::function<bool(const std::string& path)> is_reserved;
         std::function<model::Report()> snapshot;  // thread-safe
     };
 
     explicit ReportWriter(Plan plan);
 
-    // The path of the first format's file, even if that file has not been written yet; "" if it
-    // could not be written. The path is in the temporary directory if the chosen directory is not
-    // writable. It contains a number if the name was already taken.
+    // The path of the report file in the first format, even if that file has not been written yet;
+    // "" if the last write failed. The path is in the temporary directory if the chosen directory
+    // is not writable. The file name contains a number if the original name was already taken.
     [[nodiscard]] std::string path() const;
     // The paths of all formats that could be written.
     [[nodiscard]] std::vector<std::string> paths() const;
@@ -46,7 +46,7 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
     // period. Starts the thread if needed.
     void changed(bool soon) noexcept;
 
-    // Waits until all changes are on disk, but at most `seconds`, and retries failed writes.
+    // Waits up to `seconds` for all changes to be written to disk, and retries failed writes.
     // Returns true if all changes are on disk. REQUIRES: GIL not held.
     bool flush(double seconds) noexcept;
 
@@ -56,15 +56,15 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
   private:
     void choose_directory();
     void choose_names();
-    // The path of a format's file. If `number` is greater than 1, the path has the suffix -2, -3
-    // and so on.
+    // The path of the report file in one format. If `number` is greater than 1, the file name ends
+    // with -<number> before the extension.
     [[nodiscard]] std::string numbered(int number, render::Format format) const;
     void run() noexcept;
     // Writes the files of all formats. `lock`, which locks mutex_, is released while writing.
     void write_unlocked(std::unique_lock<std::mutex>& lock) noexcept;
     bool write_all() noexcept;
     bool write_one(const model::Report& report, std::size_t format);
-    // Sets the failure of a format; "" on success.
+    // Sets the failure message of a format; `failure` is "" on success.
     void set_failure(std::size_t format, std::string failure);
     [[nodiscard]] std::error_code put(const std::string& text, std::size_t format);
     template <typename MakeMessage>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The storages that scans have reported and that still exist. A later scan, or the collection that
-// frees these storages, must not count them again. Also used for the storages that existed before a
-// test. Holds weak references only.
+// The storages that scans have reported and that still exist. Neither a later scan nor the
+// collection that frees these storages may count them again. The class is also used for the
+// storages that existed before a test. Holds weak references only.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never.
 #pragma once
@@ -26,20 +26,21 @@ class ReportedStorages {
         return !known_.empty() && known_.contains({device, storage});
     }
     // Takes over the weak references of `reading`. If the storage itself does not support weak
-    // references, `owner` is a weak reference to its owner. `owner` may be null. `signatures` are
-    // those of the findings in which the storage was reported.
+    // references, `owner` is a weak reference to its owner. `owner` may be null. `signatures`: the
+    // signatures of the findings in which the storage was reported.
     void add(device::OwnerReading& reading,
              python::OwnedRef owner,
              model::Collected state,
              std::vector<std::string> signatures);
-    // Forgets the storages that were freed and returns their size. Call it before each scan and
-    // each collection, because the address of a freed storage may be used again.
+    // Forgets the storages that were freed and returns their total size in bytes. Call it before
+    // each scan and each collection, because the address of a freed storage may be reused.
     std::uint64_t forget_freed() noexcept;
-    // The bytes of the storages on each device.
+    // The total size of the storages on each device, in bytes.
     [[nodiscard]] std::map<std::string, std::uint64_t> sizes() const;
-    // True if forget_freed() has forgotten a storage since the last call.
+    // True if forget_freed() has forgotten a storage since the last call to take_changed().
     [[nodiscard]] bool take_changed() noexcept { return std::exchange(changed_, false); }
-    // For each signature, the worst state in which a storage that still exists was reported.
+    // For each signature, the worst state that was passed to add() for a storage that still exists:
+    // `never` is worse than `not_yet`.
     [[nodiscard]] std::map<std::string, model::Collected> remaining() const;
 
   private:

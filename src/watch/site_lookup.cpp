@@ -17,7 +17,7 @@
 namespace cyclewatch::watch {
 namespace {
 
-// The address is 0 if torch does not record the allocations of the device.
+// The address in the result is 0 if torch does not record the allocations of the device.
 const device::CollectedStorage& storage_of(const CollectedStorages& storages,
                                            const model::StorageShare& share) {
     return (*storages)[model::index_of(share.storage)];
@@ -147,8 +147,8 @@ void SiteLookup::enqueue(const std::shared_ptr<Watch>& watch,
 }
 
 bool SiteLookup::affordable(const Pending& pending) const {
-    // Lookups have a budget separate from that of collections, because the first lookup may take
-    // seconds and must not exhaust the budget of later collections.
+    // Lookups and collections have separate budgets, because the first lookup may take seconds and
+    // must not exhaust the budget of later collections.
     const Watch& watch = *pending.watch;
     const Budget budget(watch.settings().budget);
     return seconds_ == 0 || budget.allows(seconds_, watch.seconds_since_start(Clock::now()));

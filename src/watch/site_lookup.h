@@ -17,7 +17,8 @@
 
 namespace cyclewatch::watch {
 
-// The storages of one collection, by model::StorageId. Null if none is on a CUDA device.
+// The storages of one collection, indexed by model::StorageId. Null if no storage is on a CUDA
+// device.
 using CollectedStorages = std::shared_ptr<const std::vector<device::CollectedStorage>>;
 
 // Call this after check_freed() or, for a scan, after check_references(). RUNS PYTHON: never. May
@@ -31,14 +32,14 @@ struct SiteRequest {
     CollectedStorages storages;
 };
 
-// Moves the storages of the owners from `findings` into requests, one per finding.
+// Moves the storages of the owners from `findings` into requests, with one request per finding.
 [[nodiscard]] std::vector<SiteRequest> take_site_requests(std::vector<model::Finding>& findings,
                                                           const CollectedStorages& storages);
 
 class SiteLookup {
   public:
-    // Keeps the requests about new findings, and posts a notification that looks up all requests in
-    // one snapshot of the history. Notifications posted afterwards include the sites.
+    // Queues the requests for new findings, and posts a notification that looks up all queued
+    // requests in one snapshot of the history. Notifications posted later include the sites.
     void enqueue(const std::shared_ptr<Watch>& watch,
                  const std::shared_ptr<CollectionResult>& result,
                  std::vector<SiteRequest> requests);

@@ -89,8 +89,8 @@ model::Stats StatsCounter::stats() const {
 }
 
 Watch::Watch(Settings settings) : settings_(std::move(settings)), budget_(settings_.budget) {
-    // The folder may be created later only if it is missing now. If it exists now and is missing
-    // later, the program has removed it.
+    // Create the directory later only if it is missing now. If it exists now but is missing later,
+    // the program has removed it.
     std::error_code ignored;
     settings_.may_make_dir = !std::filesystem::exists(settings_.report_dir, ignored);
     open_store();
@@ -117,8 +117,8 @@ void Watch::open_store() {
     writer_ = nullptr;
 }
 
-// This is called at the first finding, because the program may set sys.argv and RANK after the
-// watch began.
+// Called at the first finding rather than at the start of the watch, because the program may set
+// sys.argv and RANK in between.
 void Watch::open_writer() {
     if (writer_ != nullptr || settings_.formats.empty()) {
         return;
@@ -197,8 +197,8 @@ void Watch::scanned(collector::HeapScope scope, Clock::time_point began, const D
     if (!scope.frozen) {
         young_scan_seconds_ += seconds(now - began);
     } else if (settings_.budget < 1) {
-        // A scan of frozen objects takes long, but must not delay the scans of young objects, so it
-        // has a separate schedule.
+        // A scan of frozen objects takes a long time but must not delay scans of young objects, so
+        // it has a separate schedule.
         next_frozen_scan_ =
             now + std::chrono::duration_cast<Clock::duration>((now - began) / settings_.budget);
     }
@@ -238,8 +238,8 @@ bool Watch::can_afford_census(Clock::time_point now) {
     return false;
 }
 
-// For each growing group of owners, sets how long it will take to fill its device, if the capacity
-// of the device is known.
+// Estimates how long each growing group of owners will take to fill its device, if the capacity of
+// the device is known.
 void Watch::project_growth(std::vector<model::GrowingOwner>& growing) {
     std::vector<model::Storage> storages;
     for (const model::GrowingOwner& each : growing) {
@@ -389,7 +389,7 @@ void Watch::notify(const model::CollectionRecord& record,
 
 void Watch::enqueue(std::function<void()> notification) {
     if (!post(std::move(notification))) {
-        skip("notifications dropped: the main thread did not run Python code for too long");
+        skip("notifications dropped: too many were waiting for the main thread to run Python code");
     }
 }
 

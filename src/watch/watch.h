@@ -46,8 +46,8 @@ struct Listeners {
     std::function<void(const model::Finding&, const std::string& report_path)> on_finding;
     // Called for each collection that found unreachable owners, with a report of that collection.
     std::function<void(std::shared_ptr<const model::Report>)> on_report;
-    // Reads the source code at locations ("path:line"). If this is null, reports contain no source
-    // code.
+    // Reads the source code at locations ("path:line"). If `read_source` is null, reports contain
+    // no source code.
     std::function<report::SourceLines(const std::vector<std::string>& locations)> read_source;
     // Returns the location at which automatic collection was switched off or objects were frozen,
     // such as "train.py:12 (gc.disable())"; "" if unknown.
@@ -56,8 +56,8 @@ struct Listeners {
     std::function<void(int level, const std::string& message)> on_log;
 };
 
-// A setting that requests a scan in each step in which automatic collection is off or objects are
-// frozen.
+// A value of Settings::scan_every: scan in each step in which automatic collection is off or
+// objects are frozen.
 inline constexpr int kScanIfNotCollected = -1;
 
 // Validated settings of a watch.
@@ -72,7 +72,7 @@ struct Settings {
     double budget = 0.01;                 // share of wall time
     bool capture_values = false;
     int scan_every = kScanIfNotCollected;  // steps between scans; 0: never
-    int census_every = 0;                  // calls of step() between censuses; 0: never
+    int census_every = 0;                  // calls to step() between censuses; 0: never
     Listeners listeners;
 };
 
@@ -110,14 +110,14 @@ class StatsCounter {
     std::uint64_t freed_bytes_ = 0;  // by the current collection
 };
 
-// The findings of one collection, until its notifications are delivered. Until then, allocation
-// sites may still be added.
+// Holds the findings of one collection until its notifications are delivered. In the meantime,
+// allocation sites may still be added.
 struct CollectionResult {
     std::vector<model::Finding> fresh;  // signatures seen for the first time
     std::vector<model::Finding> found;  // all findings; empty without on_report
 };
 
-// Bytes that a scan found for the first time.
+// Bytes of unreachable device memory that no earlier scan has found.
 struct DeadBytes {
     std::uint64_t collectable = 0;
     std::uint64_t frozen = 0;
@@ -135,7 +135,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
     [[nodiscard]] bool wants(std::string_view device, bool accelerator_usable) const;
     [[nodiscard]] double seconds_since_start(Clock::time_point now) const;
-    // The depth at which a collection with `unreachable` objects may be searched within the budget.
+    // The depth that the budget allows for a collection that found `unreachable` objects.
     [[nodiscard]] Depth depth(Clock::time_point now, std::uint64_t unreachable);
     // False if searching a collection like the last one would exceed the budget.
     [[nodiscard]] bool may_search(Clock::time_point now) const;
@@ -143,35 +143,37 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void count(const CollectionCost& cost);
     void skip(const std::string& reason, std::uint64_t times = 1);
 
-    // The step of the program, which is recorded with each collection; -1 if it is not set.
+    // Sets the program's step number, which is recorded with each collection (-1 before the first
+    // call).
     void set_step(std::int64_t step) noexcept {
         step_ = step;
         ++steps_;
     }
-    // The scope of the scan that is due in this step, if any. Scans use at most the share
-    // `settings().budget` of wall time.
+    // The scope of the scan that is due in this step, if any. Scans take at most the share of wall
+    // time given by `settings().budget`.
     [[nodiscard]] std::optional<collector::HeapScope> due_scan(Clock::time_point now);
     // True while automatic collection is off or objects are frozen.
     [[nodiscard]] static bool is_not_collected();
-    // Call this after a scan. Schedules the next scan, and logs the first unreachable memory found.
+    // Call this after a scan. Schedules the next scan, and logs a warning when unreachable memory
+    // is found for the first time.
     void scanned(collector::HeapScope scope, Clock::time_point began, const DeadBytes& dead);
     [[nodiscard]] std::int64_t step() const noexcept { return step_; }
 
-    // True if a census is due after this call of step().
+    // True if a census is due after this call to step().
     [[nodiscard]] bool is_census_due() const noexcept {
         return settings_.census_every > 0 && steps_ % settings_.census_every == 0;
     }
-    // Returns false if another census would exceed the budget, and counts the census as skipped.
+    // If another census would exceed the budget, returns false and counts the census as skipped.
     [[nodiscard]] bool can_afford_census(Clock::time_point now);
     // Adds a census of the watched devices, and logs the groups of tensors that have begun to grow.
     void add_census(std::span<const model::LiveOwner> owners, Clock::time_point began);
 
-    // Stores the classified findings of one collection, and schedules the report file. `repeated`:
-    // as in ReportStore::add().
+    // Stores the classified findings of one collection, and schedules a write of the report file.
+    // `repeated`: as in ReportStore::add().
     [[nodiscard]] std::shared_ptr<CollectionResult> add(const model::CollectionRecord& record,
                                                         std::vector<model::Finding> findings,
                                                         bool repeated);
-    // Queues the calls of on_finding and on_report.
+    // Queues the calls to on_finding and on_report.
     void notify(const model::CollectionRecord& record,
                 const std::shared_ptr<CollectionResult>& result);
 
@@ -187,9 +189,9 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // Applies `change` to all stored findings (ReportStore::revise).
     void revise(const std::function<void(model::Finding&)>& change);
 
-    // Reads the source code at the locations of new findings. A watch without callbacks and report
-    // files reads source code only for report(), because a watch that only observes must not create
-    // objects in the program. RUNS PYTHON: yes. May leave an exception pending.
+    // Reads the source code at the locations of new findings. Reading source code creates objects
+    // in the watched program, so a watch without callbacks or report files reads source code only
+    // for report(). RUNS PYTHON: yes. May leave an exception pending.
     void read_source();
 
     [[nodiscard]] model::Report report() const;
@@ -201,11 +203,11 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void log(int level, const std::string& sentence);
     // Logs the new errors of the report writer.
     void log_write_failures();
-    // Waits for the report file, at most `seconds`, with the GIL released.
+    // Waits up to `seconds` for the report file, with the GIL released.
     void flush(double seconds);
 
     // Discards the findings and chooses another report file. Call this in a forked child. `fork` is
-    // the number of the fork. Further calls with the same number have no effect.
+    // the number of forks so far. Further calls with the same number have no effect.
     void start_over(unsigned fork);
 
   private:
@@ -213,7 +215,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void open_writer();
     void project_growth(std::vector<model::GrowingOwner>& growing);
     [[nodiscard]] std::vector<model::Finding> large_enough(std::vector<model::Finding> findings);
-    // Queues a warning that ends with the location where collection was switched off.
+    // Queues a warning that ends with the location at which automatic collection was switched off
+    // or, if `frozen` is true, at which objects were frozen.
     void warn_not_collected(std::string sentences, bool frozen);
     void enqueue(std::function<void()> notification);
     void note_locations(const std::vector<model::Finding>& findings);
@@ -225,7 +228,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     Budget budget_;
     model::ProgramInfo program_;
     std::int64_t step_ = -1;
-    std::int64_t steps_ = 0;     // number of calls of step()
+    std::int64_t steps_ = 0;     // number of calls to step()
     double census_seconds_ = 0;  // of the last census
     report::GrowthTracker growth_;
     device::MemorySampler memory_;
@@ -233,7 +236,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     std::unique_ptr<KnownFindings> known_;
     double young_scan_seconds_ = 0;  // spent on scans in steps, without frozen objects
     Clock::time_point next_frozen_scan_;
-    // The step of the last scan of young objects, and that of the last scan that included frozen
+    // The steps of the last scan of young objects and of the last scan that included frozen
     // objects.
     std::int64_t scanned_step_ = -1;
     std::int64_t scanned_frozen_step_ = -1;
