@@ -3,8 +3,8 @@
 
 Both write an HTML page that shows what kept tensors alive. torch's tool creates the graph and the
 page after each collection, as torch's `warn_tensor_cycles` does. Unlike `warn_tensor_cycles`, this
-benchmark includes CPU tensors and does not look up CUDA allocations. cyclewatch's own
-`warn_tensor_cycles` runs; it writes the page in the background.
+benchmark includes CPU tensors and does not look up CUDA allocations. cyclewatch runs with its own
+`warn_tensor_cycles`, which writes the page in the background.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ def graph_and_html(garbage: list[object]) -> None:
 
 
 def run_profile_function() -> None:
-    """Trigger two profile events, because torch's detector runs in the profile function."""
+    """Do nothing: the call and its return are profile events, which make torch's detector run."""
 
 
 def collection(generation: int, make_owner: MakeOwner) -> float:
-    """Return the duration of one collection of `CYCLES` cycles plus the work right after it."""
+    """Return the time to collect `CYCLES` cycles, including the tool's work right afterwards."""
     gc.disable()
     drop_pairs(CYCLES, make_owner)
 
@@ -83,7 +83,7 @@ def collection(generation: int, make_owner: MakeOwner) -> float:
 def collections(
     tool: AbstractContextManager[object], generation: int, rounds: int, make_owner: MakeOwner
 ) -> list[float]:
-    """Seconds of each collection with `tool` enabled, except the first one."""
+    """Return the duration in seconds of every collection but the first, with `tool` enabled."""
     gc.collect()
     with tool:
         return [collection(generation, make_owner) for _ in range(rounds + 1)][1:]

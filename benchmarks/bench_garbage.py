@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the overhead of a watch on a program that only creates garbage without tensors."""
+"""Measures a watch's overhead on a program that does nothing but create tensor-free garbage."""
 
 from __future__ import annotations
 

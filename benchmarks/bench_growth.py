@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures how capture and analysis scale with the garbage, and the cost of a dense component.
+"""Measures how capture and analysis scale with garbage size, and the cost of a dense component.
 
-The growth is the slope of log(seconds) over log(objects) between two sizes: 1 is linear, 2 is
+Growth is the slope of log(seconds) against log(objects) between two sizes: 1 means linear, 2 means
 quadratic. The dense component has 10,000 objects, each with references to five random objects.
 """
 
@@ -35,7 +35,7 @@ def drop_dense_component(size: int) -> None:
 
 
 def child(objects: int, dense: bool) -> dict[str, float | list[float]]:
-    """Return the seconds the watch took in one collection with `objects` unreachable objects."""
+    """Return how many seconds the watch spends in a collection of `objects` objects."""
     gc.disable()
     logging.getLogger("cyclewatch").setLevel(logging.CRITICAL)
     cyclewatch.register_owner(Block, read_block)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the cost of `from cyclewatch import warn_tensor_cycles` at interpreter startup.
 
-The figure is CPU time, with cached bytecode, as for an installed package.
+The result is CPU time, measured with cached bytecode, which an installed package also has.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from measure import Figure, main
 
 
 def _start(statement: str, folder: str) -> float:
-    """Return the CPU seconds of an interpreter that caches bytecode in `folder`."""
+    """Return the CPU time of a new interpreter process that caches bytecode in `folder`."""
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": folder}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts the instructions that a watch adds to programs whose garbage owns no memory.
 
-Each program creates one shape of garbage and runs under callgrind, with and without a watch. Unlike
+Each program creates one kind of garbage and runs under callgrind, with and without a watch. Unlike
 times, instruction counts are reproducible on a busy machine. Each program runs with two amounts of
-garbage. The difference of the two counts excludes the startup of the interpreter and of the watch.
+garbage; the difference between the two counts excludes the startup of the interpreter and watch.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LONG_LIVED = [Settings(f"settings {number}") for number in range(5)]
 
 
 def containers(iterations: int) -> None:
-    """Cycles that hold lists, tuples, dicts, sets and strings."""
+    """Cycles that contain lists, tuples, dicts, sets and strings."""
     for number in range(iterations):
         first, second = Instance(), Instance()
         first.other = second
@@ -68,7 +68,7 @@ def keep_exception(number: int) -> None:
 
 
 def exceptions_in_frames(iterations: int) -> None:
-    """Exceptions to which a frame in their own traceback refers."""
+    """Exceptions, each stored in a variable of a frame in its own traceback."""
     for number in range(iterations):
         keep_exception(number)
 
@@ -97,13 +97,15 @@ def child(program: str, iterations: int, watched: bool) -> dict[str, float | lis
 def count(
     program: str, iterations: int, watched: bool, parts: Sequence[str] = ()
 ) -> tuple[int, int]:
-    """Return the numbers of executed instructions and, if watched, of unreachable objects.
+    """Return the number of executed instructions and the number of unreachable objects.
+
+    The second number is 0 without a watch.
 
     Args:
         program: A key of PROGRAMS.
-        iterations: How much garbage it creates.
+        iterations: The number of cycles that the program creates.
         watched: Whether a watch is active.
-        parts: Patterns of function names; valgrind counts only these functions and their callees.
+        parts: Function-name patterns; valgrind counts only matching functions and their callees.
     """
     instructions, answer = instructions_in_child(
         __file__, parts, program=program, iterations=iterations, watched=watched

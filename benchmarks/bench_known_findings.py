@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures collections whose garbage has a known shape: cycles of two objects with a tensor.
+"""Measures collections of cycles that the watch has seen before.
 
-Also measures a training loop that leaks so many of these cycles that the watch exceeds its budget.
+Each cycle consists of two objects, one of which refers to a tensor. Also measures a training loop
+that leaks so many of these cycles that the watch exceeds its budget.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def child(rounds: int, leaks: int = 0) -> dict[str, float | list[float]]:
         return over_budget(rounds, leaks)
 
     def microseconds(count: int) -> float:
-        """Return the median time that the watch takes in a collection of `count` cycles."""
+        """Return the median time that the watch spends in a collection of `count` cycles."""
         times = []
         for _ in range(rounds):
             drop_pairs(count, lambda: torch.empty(16))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the time and memory to report a million unreachable objects with 1,000 tensor owners."""
+"""Measures the time and memory used to report a million unreachable objects and 1,000 owners."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def owner_maker(owners: str) -> Callable[[int], object]:
 def child(
     owners: str, tied: bool, watched: bool, rings: int, length: int
 ) -> dict[str, float | list[float]]:
-    """Collect garbage three times, each time of another shape, so that each has a new finding.
+    """Collect garbage of three different structures; each collection yields a new finding.
 
-    In the first collection, the memory of the capture is new to the process.
+    The first collection is measured separately, because its capture needs new memory pages.
     """
     gc.disable()
     logging.getLogger("cyclewatch").setLevel(logging.CRITICAL)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the time until a watch is active, and from the end of a collection until its warning.
+"""Measures the startup time of a watch, and the delay from a collection's end to the warning.
 
-Each round is a new process, because the first finding also loads the modules that report it. The
-end of the collection is the time at which the collector calls a `gc.callbacks` entry that precedes
-the watch's entry.
+Each round runs in a new process, because the first finding also loads the modules that report it.
+The end of the collection is the time at which the collector calls a `gc.callbacks` entry that
+precedes the watch's entry.
 """
 
 from __future__ import annotations

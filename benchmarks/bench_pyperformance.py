@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts the instructions that CYCLEWATCH=1 adds to the pyperformance benchmarks.
 
-Requires ``pip install --no-deps pyperformance`` in any environment. The environment variable
-PYPERFORMANCE must contain the path of its folder ``pyperformance/data-files/benchmarks``; otherwise
-nothing is measured. Each program runs under callgrind with and without a watch, and with two
-different loop counts. The difference of the two counts excludes the startup of the interpreter, of
-the watch and of the program. One owner type is registered, because otherwise a watch would not
-search the garbage. The module ``pyperf`` is replaced by a runner in the same process.
+Requires pyperformance, installed in any environment (``pip install --no-deps pyperformance``). The
+environment variable PYPERFORMANCE must contain the path of the installed directory
+``pyperformance/data-files/benchmarks``; otherwise nothing is measured. Each program runs under
+callgrind with and without a watch, and with two different loop counts. The difference between the
+instruction counts excludes the startup of the interpreter, the watch and the program. One owner
+type is registered, because otherwise a watch would not search the garbage. The module ``pyperf`` is
+replaced by a runner in the same process.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from typing import Any
 from measure import Figure, instructions_in_child, main
 from workloads import Block, read_block
 
-# The programs, and how many loops the smaller and the larger run execute.
+# The programs, and the loop counts of the smaller and the larger run.
 PROGRAMS: dict[str, tuple[int, int]] = {
     "gc_collect": (1, 4),
     "gc_traversal": (1, 4),

@@ -36,7 +36,7 @@ def pytest_runtest_teardown():
 
 
 class Stopwatch:
-    """Times the loop over all tests and records the resident memory after each."""
+    """Times the loop over all tests and records the peak resident memory after each test."""
 
     def __init__(self) -> None:
         self.seconds = 0.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the duration of heap scans with that of the collections that they replace."""
+"""Compares the durations of heap scans and of the collections that they replace."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def peak_bytes() -> int:
 
 
 def extra_bytes(function: Callable[[], object]) -> int:
-    """Return how much `function` adds to the peak resident memory."""
+    """Return the increase in peak resident memory that `function` causes."""
     Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # resets the peak
     before = peak_bytes()
     function()

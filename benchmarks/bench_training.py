@@ -9,7 +9,7 @@ import cyclewatch
 
 
 class Step:
-    """The record of one training step, which the program stores."""
+    """A record of one training step; the program keeps all records in a list."""
 
     def __init__(self, number: int, loss: float) -> None:
         self.number = number

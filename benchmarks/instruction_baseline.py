@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares a watch's instruction counts with stored ones; fails if a count rises by more than 3 %.
+"""Compares a watch's instruction counts with a baseline; fails if a count rises by more than 3%.
 
 Runs the programs of bench_instructions.py under callgrind, with the development build. Counts the
 instructions that the watch executes during collections, per unreachable object. The counts depend

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shared by all benchmarks: timing rounds, child processes, results and the table that shows them.
 
-Absolute times are not reproducible on a shared machine. Therefore most figures are ratios of two
-times measured directly after one another, and the median of many short rounds is compared with the
+Absolute times are not reproducible on a shared machine. Most figures are therefore ratios of two
+times that are measured in direct succession. The median over many short rounds is compared with the
 goal.
 """
 
@@ -65,7 +65,7 @@ def seconds_of(function: Callable[[], object]) -> float:
 
 
 def paired_ratios(on: Callable[[], float], off: Callable[[], float], rounds: int) -> list[float]:
-    """Return the ratio of the times of `on` and `off` in each round; their order alternates."""
+    """Return `on`'s time divided by `off`'s time for each round; the two take turns going first."""
     on()
     off()  # warm up caches and memory
     ratios = []
@@ -95,11 +95,11 @@ def instructions_in_child(
 
     Args:
         script: Path of the benchmark.
-        parts: Patterns of function names; valgrind counts only these functions and their callees.
+        parts: Function-name patterns; valgrind counts only matching functions and their callees.
         arguments: The arguments of child().
 
     Returns:
-        Return the number of executed instructions, and the result of child().
+        The number of executed instructions, and the result of child().
     """
     with tempfile.TemporaryDirectory() as folder:
         profile = Path(folder) / "callgrind.out"
@@ -135,7 +135,7 @@ def main(
     measure: Callable[[bool], list[Figure]],
     child: Callable[..., dict[str, float | list[float]]] | None = None,
 ) -> None:
-    """The command line of one benchmark. Child processes also start here."""
+    """The command-line interface of one benchmark. Child processes also start here."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to check that it runs")
     parser.add_argument("--child", help=argparse.SUPPRESS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs every benchmark and prints the tables; can write them to a Markdown page."""
+"""Runs every benchmark and prints the tables; --page also writes them to a Markdown page."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ QUESTIONS = [
 
 
 def circumstances() -> dict[str, str]:
-    """Describe the machine and versions, without identifying the host or its user."""
+    """Describe the machine and the software versions, without identifying the host or its user."""
     models = [
         line.partition(":")[2].strip()
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

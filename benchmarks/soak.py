@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a leaking training loop under a watch for half an hour; the watch's cost must not grow.
+"""Checks that a watch's overhead does not grow while a training loop leaks for half an hour.
 
-`make soak` runs it; with WRITE=1 it updates docs/performance.md. The loop trains a small model
-on the CPU with automatic collection. It creates the same four cycles over and over, and four new
-cycles per second, so that the report soon reaches its limit.
+`make soak` runs this check; with WRITE=1 it updates docs/performance.md. The loop trains a small
+model on the CPU with automatic collection. It creates the same four cycles over and over, and four
+new cycles per second, so that the report soon reaches its limit.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ LEAKS = (leave_pair, leave_handler, leave_exception, leave_list)
 def leave_new_cycle(number: int, tensor: object) -> None:
     """Create a cycle through a new attribute name, so that the cycle is a new finding.
 
-    The name is spelled with letters, because numbers in names do not make findings different.
+    The name is spelled with letters, because names that differ only in numbers count as equal.
     """
     node = Node()
     setattr(node, "me_" + str(number).translate(LETTERS), node)
@@ -114,7 +114,7 @@ def resident_bytes() -> int:
 
 
 def sample(watch: cyclewatch.Watch, trainer: Trainer) -> dict[str, float]:
-    """Return the current figures of the run."""
+    """Return measurements of the current state of the run."""
     stats = watch.stats
     return {
         "elapsed": stats.elapsed,
@@ -165,7 +165,7 @@ def after_warm_up(values: list[float]) -> list[float]:
 
 
 def halves(values: list[float]) -> tuple[float, float]:
-    """Return the median of each half of the values after the warm-up."""
+    """Drop the warm-up values, and return the median of each half of the remaining values."""
     counted = after_warm_up(values)
     middle = len(counted) // 2
     return median(counted[:middle]), median(counted[middle:])

@@ -16,7 +16,7 @@ class Node:
 
 
 class Instance:
-    """Like `Node`, with an instance dictionary."""
+    """Like `Node`, but with an instance dictionary."""
 
     other: Instance
     payload: object
@@ -44,7 +44,7 @@ def garbage_cycle(iterations: int) -> None:
 
 
 def drop_pairs(count: int, make_owner: Callable[[], object]) -> None:
-    """Create `count` unreachable cycles of two objects, each with one owner."""
+    """Create `count` unreachable cycles; each has two objects, one of which refers to an owner."""
     for _ in range(count):
         first, second = Instance(), Instance()
         first.other = second
@@ -53,7 +53,7 @@ def drop_pairs(count: int, make_owner: Callable[[], object]) -> None:
 
 
 def drop_rings(rings: int, length: int, make_owner: Callable[[int], object], *, tied: bool) -> None:
-    """Create `rings` unreachable cycles of `length` objects, each with one owner.
+    """Create `rings` unreachable cycles; each has `length` objects and refers to one owner.
 
     If `tied` is true, a shared list connects all cycles into one component.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints build settings of the interpreter that runs this, one NAME=value per line."""
+"""Prints build settings of the interpreter that runs this script, one NAME=value per line."""
 
 import os
 import sys

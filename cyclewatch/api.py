@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The public names of the package; loaded when one of them is first used."""
+"""Defines the public names of the package; imported when one of them is first used."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def integer_in(name: str, value: Any, least: int, most: int | None = None) -> in
         number = None
     if number is None or isinstance(value, bool):
         raise TypeError(f"{expected}, not {value!r}")
-    # Integers of the C++ code have 64 bits.
+    # Integers in the C++ code have 64 bits.
     if not least <= number <= ((1 << 63) - 1 if most is None else most):
         raise ValueError(f"{expected}, not {value!r}")
     return number

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from cyclewatch._native import Finding
     from cyclewatch.watches import Watch
 
-# Called with the findings of each error, on the thread that raises it, so that the pytest plugin
-# does not report them again.
+# Called with the findings of each error, on the thread that raises the error, so that the pytest
+# plugin does not report these findings again.
 listeners: list[Callable[[Sequence[Finding]], None]] = []
 
 
@@ -26,20 +26,20 @@ class assert_no_tensor_cycles:  # noqa: N801 - used like a function, as in conte
 
     Collects garbage before and after the block. The first collection prevents older garbage from
     being attributed to the block. Objects that are still referenced from outside the block are not
-    checked. If the block raises, it is not checked, because the traceback keeps its variables
-    alive.
+    checked. If the block raises, no check is made, because the traceback keeps the block's
+    variables alive.
 
     ``with ... as watch`` binds the :class:`Watch`, whose report contains all findings. The error is
-    raised only for findings with the status "new". Under the pytest plugin, a test that catches the
-    error does not fail because of the same cycles.
+    raised only for findings with the status "new". If a test catches the error, the pytest plugin
+    does not fail the test for the same cycles.
 
     Args:
         devices: As in :func:`warn_tensor_cycles`.
-        min_bytes: Ignore findings that retain fewer bytes.
+        min_bytes: Ignore findings that retain fewer bytes than this.
 
     Raises:
         TensorCycleError: On exit, if there are new findings.
-        ValueError: On entry, for an invalid argument.
+        ValueError: On entry, if an argument is invalid.
 
     Examples:
         >>> with cyclewatch.assert_no_tensor_cycles(devices="cpu"):
@@ -68,7 +68,7 @@ class assert_no_tensor_cycles:  # noqa: N801 - used like a function, as in conte
     ) -> None:
         __tracebackhide__ = True  # pytest's tracebacks end at the `with`
         if exception is None:
-            # Restores our entry in gc.callbacks if the block removed it.
+            # Reading the statistics restores our entry in gc.callbacks if the block removed it.
             _ = self._watch.stats
             collect()
         self._watch.stop()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the watch of ``cyclewatch run`` or CYCLEWATCH=1 during interpreter startup.
+"""Starts the watch for ``cyclewatch run`` or CYCLEWATCH=1 during interpreter startup.
 
-``cyclewatch-autostart.pth`` calls :func:`start` if CYCLEWATCH=1 is set, or if this process has
-replaced that of ``cyclewatch run``. If the watch cannot be started, the program runs without it
-under CYCLEWATCH=1, but does not run under ``cyclewatch run``.
+``cyclewatch-autostart.pth`` calls :func:`start` if CYCLEWATCH=1 is set, or if ``cyclewatch run``
+started this interpreter. If the watch cannot be started, ``cyclewatch run`` exits with an error;
+with CYCLEWATCH=1, the program runs without a watch.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _start_watch(run: str | None) -> None:
 
 
 def _variables() -> str:
-    """The environment variables for cyclewatch and their values, for error messages."""
+    """The CYCLEWATCH_* environment variables, formatted for error messages."""
     names = sorted(name for name in os.environ if name.startswith("CYCLEWATCH_"))
     return ", ".join(f"{name}={os.environ[name]!r}" for name in names)
 

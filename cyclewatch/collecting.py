@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gc
 
-# Bound at import, because programs (and tests) replace the functions of gc.
+# Bound at import, because programs (and tests) may replace the functions of gc.
 GC_COLLECT = gc.collect
 _get_debug = gc.get_debug
 _set_debug = gc.set_debug

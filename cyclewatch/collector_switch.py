@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the line of the program that switched automatic garbage collection off.
+"""Finds the source line that switched automatic garbage collection off.
 
-Searches the source of the user's loaded modules. Nothing is replaced or traced, so the program is
-not affected. If there are several candidates, the location is unknown.
+Searches the source code of the loaded user modules. Nothing is replaced or traced, so the program
+is not affected. If there are several candidates, the location is unknown.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _FREEZE = {"gc": {"freeze"}}
 
 
 def location(frozen: bool) -> str:
-    """The location that switched collection off or froze objects: "train.py:12 (gc.disable())".
+    """The call that disabled collection or froze objects, such as "train.py:12 (gc.disable())".
 
-    Empty if there is no such call in the user's code, or more than one.
+    Empty unless user code contains exactly one such call.
     """
     try:
         switches = _FREEZE if frozen else _DISABLE
         found = [call for path in _user_files() for call in _calls_in(path, switches)]
     except Exception:
-        return ""  # best effort: the source may be anything
+        return ""  # best effort: the source may contain anything
     return found[0] if len(found) == 1 else ""
 
 
@@ -41,7 +41,7 @@ def _user_files() -> list[str]:
     paths = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     if sys.argv and os.path.isfile(sys.argv[0]):
         paths.append(os.path.abspath(sys.argv[0]))  # __main__ has no __file__ at exit
-    # Code that belongs to no module, such as a notebook cell.
+    # Code that does not belong to a module, such as a notebook cell.
     frame: FrameType | None = sys._getframe()
     while frame is not None:
         paths.append(os.path.abspath(frame.f_code.co_filename))

@@ -39,10 +39,10 @@ def patterns() -> list[Pattern]:
 def ignore(*, signature: str | None = None, pattern: str | None = None, reason: str) -> None:
     """Ignore a finding, or all findings of a pattern.
 
-    An ignored finding does not warn and does not fail checks. Reports list it, with the reason, in
-    a separate section. Applies to running watches, including their existing findings, until the
-    program ends. To ignore a finding permanently, use the configuration file
-    (docs/configuration.md).
+    An ignored finding causes no warning and does not fail checks. Reports list it, with the reason,
+    in a separate section. The change also applies to running watches and their existing findings,
+    and remains in effect until the program ends. To ignore a finding permanently, use the
+    configuration file (docs/configuration.md).
 
     Args:
         signature: ``Finding.signature`` of the finding.
@@ -51,7 +51,7 @@ def ignore(*, signature: str | None = None, pattern: str | None = None, reason: 
 
     Raises:
         ValueError: `reason` is empty, neither `signature` nor `pattern` is given, or the pattern
-            is unknown; the message lists the known ones.
+            is unknown; the message lists the known patterns.
         TypeError: An argument is not a string.
 
     Examples:
@@ -71,8 +71,8 @@ def ignore(*, signature: str | None = None, pattern: str | None = None, reason: 
 def read_configuration() -> None:
     """Apply the nearest configuration file, unless it is active already; log its errors.
 
-    It is the first ``cyclewatch.toml``, or ``pyproject.toml`` with a table ``[tool.cyclewatch]``,
-    found in the current directory or a parent.
+    The current directory and then its parents are searched for a ``cyclewatch.toml``, or a
+    ``pyproject.toml`` with a table ``[tool.cyclewatch]``.
     """
     global _active
     try:

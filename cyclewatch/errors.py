@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 class TensorCycleWarning(UserWarning):
     """A reference cycle kept device memory alive until the cycle collector freed it.
 
-    The message names the reference to cut; the warning is attributed to its file and line if they
-    are known. Each finding causes one warning, no matter how often the cycle occurs.
+    The message names the reference to cut. The warning is attributed to the file and line of that
+    reference if they are known. Each finding causes one warning, no matter how often the cycle
+    occurs.
 
     To silence one finding, use :func:`cyclewatch.ignore`; to silence all of them,
     ``warnings.simplefilter("ignore", cyclewatch.TensorCycleWarning)``. With the warning filter

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exceptions that an exception refers to."""
+"""Finds the exceptions that an exception refers to."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 
 def exception_chain(*exceptions: BaseException, handled: int = 0) -> Iterator[BaseException]:
-    """`exceptions`, their causes, contexts and the members of exception groups, each once.
+    """Yield `exceptions`, their causes and contexts, and members of exception groups, each once.
 
     Args:
         exceptions: The exceptions to start from.
-        handled: The id() of an exception that was already being handled. It is not followed.
+        handled: The id() of an exception to skip, because it was already being handled.
     """
     seen = {handled}
     pending: list[BaseException | None] = [*exceptions]

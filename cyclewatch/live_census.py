@@ -25,7 +25,7 @@ def census(*, device: str | None = None) -> Census:
         print(*cyclewatch.census().diff(before), sep="\\n")
 
     Args:
-        device: Only tensors on this device ("cuda:0"), or on devices of this kind ("cuda").
+        device: Include only tensors on this device ("cuda:0") or this kind of device ("cuda").
 
     Raises:
         TypeError: `device` has the wrong type.
@@ -65,7 +65,7 @@ class Census:
         return sum(owner.nbytes for owner in self.owners)
 
     def diff(self, before: Census) -> list[Growth]:
-        """Return the groups that are larger than in an earlier census, the largest growth first.
+        """Return the groups that have grown since an earlier census, largest growth first.
 
         Two groups match if their type, device, shape and dtype are equal and their paths differ
         only in indexes.

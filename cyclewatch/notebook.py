@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports and findings in Jupyter notebooks, and the ``%%cyclewatch`` cell magic.
+"""Displays reports in Jupyter notebooks, and defines the ``%%cyclewatch`` cell magic.
 
 This module is imported only if a notebook displays a report or loads the extension.
 """
@@ -53,7 +53,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def show_cells() -> None:
-    """Make texts and headlines refer to cells, not to their temporary files. Idempotent."""
+    """Show cell numbers instead of temporary file names in texts and headlines. Idempotent."""
     for shown in (Report, Finding):
         if not hasattr(shown.to_text, "__wrapped__"):
             shown.to_text = _naming_cells(shown.to_text)  # type: ignore[method-assign]
@@ -71,7 +71,7 @@ def _naming_cells(render: Callable[..., str]) -> Callable[..., str]:
 
 
 def report_html(report: Report) -> str:
-    """`report` as HTML without scripts: its first sentence and up to ten cards."""
+    """`report` as HTML without scripts: the first sentence of its text, and up to ten cards."""
     sentence = report.to_text().partition("\n\n")[0]
     parts = [f"<p><b>{html.escape(with_cells(sentence))}</b></p>"]
     findings = report.findings
@@ -134,7 +134,7 @@ def _run_cell(line: str, cell: str) -> None:
 
 
 def _execute(shell: Any, cell: str) -> BaseException | None:
-    """Run the body of a ``%%cyclewatch`` cell. Returns an exception instead of printing it."""
+    """Run the body of a ``%%cyclewatch`` cell. Returns the cell's exception without printing it."""
     if not cell.lstrip().startswith("%%"):
         cell = f"# %%cyclewatch\n{cell}"  # lines are numbered as in the notebook
     cache, number = shell.compile.cache, _number_of_running_cell()
@@ -142,7 +142,7 @@ def _execute(shell: Any, cell: str) -> BaseException | None:
         shell.compile.cache = lambda code, _=0, raw_code=None: cache(code, number, raw_code)
     shell.showtraceback = shell.showsyntaxerror = lambda *_args, **_kwargs: None
     silenced = _ends_with_semicolon(shell, cell)
-    shell.displayhook.quiet = lambda: silenced  # IPython checks the outer cell
+    shell.displayhook.quiet = lambda: silenced  # IPython would check the outer cell
     try:
         outcome = shell.run_cell(cell, store_history=False)
     finally:
@@ -154,7 +154,7 @@ def _execute(shell: Any, cell: str) -> BaseException | None:
 
 
 def _ends_with_semicolon(shell: Any, cell: str) -> bool:
-    """Whether the last value of a cell is neither displayed nor kept in ``Out``."""
+    """Whether the value of the cell's last expression is neither displayed nor kept in ``Out``."""
     try:
         return bool(shell.displayhook.semicolon_at_end_of_expression(cell))
     except (SyntaxError, tokenize.TokenError):

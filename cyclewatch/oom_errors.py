@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# The error code of an allocation failure, cudaErrorMemoryAllocation and hipErrorOutOfMemory.
+# The error code of a failed allocation: cudaErrorMemoryAllocation or hipErrorOutOfMemory.
 _DEVICE_OUT_OF_MEMORY = 2
 # torch's CPU allocator raises a plain RuntimeError, so its text has to be matched.
 _CPU_ALLOCATOR = "DefaultCPUAllocator: "
@@ -19,7 +19,7 @@ _UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether `error` is an out-of-memory error of Python or torch, on any device.
+    """Whether `error` is an out-of-memory error raised by Python or torch, for any device.
 
     Matched by type: MemoryError, torch.OutOfMemoryError, and torch.AcceleratorError with the
     ``error_code`` of a failed allocation. The error of torch's CPU allocator is a plain
@@ -53,7 +53,8 @@ def is_device_error(error: BaseException) -> bool:
 def requested_bytes(error: BaseException) -> int | None:
     """The size of the failed allocation according to the message of `error`; None if unknown.
 
-    The size is exact for torch's CPU allocator. For devices, torch rounds it to 0.01 of the unit.
+    The size is exact for torch's CPU allocator. For accelerators, torch rounds the size to
+    0.01 KiB, MiB or GiB.
     """
     import re  # late: `import cyclewatch` must be fast
 
@@ -62,12 +63,12 @@ def requested_bytes(error: BaseException) -> int | None:
 
 
 def torch_module() -> Any:
-    """The module torch if the program has imported it, else None."""
+    """The torch module if the program has imported it, else None."""
     return sys.modules.get("torch")
 
 
 def _torch_type(name: str) -> type | tuple[()]:
-    # `()` matches nothing. torch may be partially imported, or too old for AcceleratorError.
+    # `()` makes isinstance() false. torch may be partially imported or too old for the type.
     found = getattr(torch_module(), name, ())
     return found if isinstance(found, type) else ()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the memory that reachable tensors, tensors in dead cycles, and everything else use."""
+"""Measures the memory used by reachable tensors, tensors in dead cycles, and everything else."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from cyclewatch._native import Finding
 
-# Address space for the examination, whose allocations would fail, too.
+# Address space for the examination, whose own allocations could otherwise fail, too.
 _RESERVE = 64 << 20  # bytes
 _reserve: Any = None  # mmap.mmap
 _DEVICE_NUMBER = r"\b(?:GPU|device) (\d+)\b"
@@ -27,14 +27,14 @@ class Memory:
     Attributes:
         device: "cpu", "cuda:0" ...
         requested: The size of the failed allocation; None if unknown.
-        in_use: As measured by `source`.
-        limit: The capacity of the memory, or the limit on its use; None if unknown.
-        source: How `in_use` was measured.
-        reachable: Tensors that are reachable from Python.
-        dead: Tensors in cycles that the next collection frees.
-        cycles: The number of these cycles.
-        frozen: Tensors in cycles that no collection frees, because of ``gc.freeze()``.
-        frozen_cycles: The number of these cycles.
+        in_use: The bytes in use, as measured by `source`.
+        limit: The capacity of the device, or a limit on its use; None if unknown.
+        source: The source of `in_use`, such as "resident memory".
+        reachable: The bytes of tensors that are reachable from Python.
+        dead: The bytes of tensors in cycles that the next collection will free.
+        cycles: The number of cycles that the next collection will free.
+        frozen: The bytes of tensors in frozen cycles (``gc.freeze()``), which no collection frees.
+        frozen_cycles: The number of frozen cycles.
         findings: The findings for the dead and the frozen cycles.
         owners: The reachable tensors, grouped by type, shape, dtype and path, largest first.
     """
@@ -61,7 +61,7 @@ class Memory:
 
     @property
     def rest(self) -> int:
-        """Bytes that no tensor in Python owns. Negative if tensors are not in resident memory."""
+        """Bytes that no tensor in Python owns. Negative if tensors use non-resident memory."""
         return self.in_use - self.reachable - self.dead - self.frozen
 
 
@@ -77,7 +77,7 @@ def keep_reserve() -> None:
 
 
 def release_reserve() -> None:
-    """Undo :func:`keep_reserve`, for the examination."""
+    """Undo :func:`keep_reserve`, so that the examination can use the address space."""
     global _reserve
     if _reserve is not None:
         _reserve.close()
@@ -104,7 +104,7 @@ def _device(error: BaseException) -> str:
 
 
 def _allocated(device: str) -> int:
-    # The counters of the caching allocator; does not call the device.
+    # Reads the counters of the caching allocator without calling the device.
     statistics = torch_module()._C._cuda_memoryStats(int(device.partition(":")[2]))
     return int(statistics["allocated_bytes"]["all"]["current"])
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Examines failed allocations of torch's CUDA allocator, at most once per second.
 
-The observer itself is native (src/watch/oom_observer.h). It can be attached only after the program
-has initialized CUDA. Whether CUDA has been initialized is checked when an ``oom_autopsy()`` block
-or a step begins, and after each collection.
+The observer itself is written in C++ (src/watch/oom_observer.h). It can be attached only after the
+program has initialized CUDA. Therefore cyclewatch tries to attach it when an ``oom_autopsy()``
+block or a step begins, and after each collection.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _next = 0.0  # no examination before this time
 
 
 def start(handler: Callable[[Memory], None]) -> None:
-    """Call `handler` with the memory use on the allocating thread, for each examined failure."""
+    """For each examined failure, pass the memory use to `handler`, on the allocating thread."""
 
     def on_failure(device: int, requested: int, limit: int) -> None:
-        # Takes about twice as long as a full collection.
+        # The examination takes about twice as long as a full collection.
         global _next
         if time.monotonic() >= _next:
             handler(Memory(f"cuda:{device}", requested, limit))

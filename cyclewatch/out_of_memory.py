@@ -29,7 +29,7 @@ _NOTE = "cyclewatch: "
 _active: list[oom_autopsy] = []
 # The last failure that torch's observer reported, and its report file.
 _observed: tuple[oom_memory.Memory, str | None] | None = None
-# By module, sys or threading: our exception hook and the one that it replaced.
+# For each module (sys, threading): our exception hook, and the hook that it replaced.
 _hooks: dict[Any, tuple[Any, Any]] = {}
 
 
@@ -37,29 +37,31 @@ class oom_autopsy:  # noqa: N801 - used like a function, as in contextlib
     """Context manager that reports memory use if its block runs out of memory.
 
     Writes the report ``cyclewatch-<script>-<pid>-oom.txt`` if an out-of-memory error propagates out
-    of the block, or ends the program or a thread while the block runs. :func:`retry_on_oom` lists
-    these errors. Also adds a note with the path of the report to the exception (``add_note()``), so
-    that every traceback shows the path::
+    of the block, or ends the program or a thread while the block runs. For the recognized errors,
+    see :func:`retry_on_oom`. Also adds a note with the path of the report to the exception
+    (``add_note()``), so that every traceback shows the path::
 
         with cyclewatch.oom_autopsy():
             train()
 
-    The report shows how many bytes were requested and how many were in use: reachable from Python,
-    dead in cycles that a collection would free, and the rest. It contains the cards of these cycles
-    and the largest reachable tensors. Nothing is collected. Tensors of the failed step are
-    reachable, because the traceback of the exception refers to them.
+    The report shows how many bytes were requested and how many were in use. The bytes in use are
+    broken down into bytes reachable from Python, bytes in dead cycles that a collection would free,
+    and the rest. The report also contains the cards of these cycles and the largest reachable
+    tensors. No garbage is collected. Tensors of the failed step are still reachable, because the
+    traceback of the exception refers to them.
 
-    For a CUDA device, the bytes in use are those of torch's allocator. For the CPU, they are the
-    resident memory of the process, or its address space if that is limited (``RLIMIT_AS``).
+    On a CUDA device, the bytes in use are the bytes that torch's allocator has allocated. On the
+    CPU, this number is the resident memory of the process, or the size of its address space if that
+    size is limited (``RLIMIT_AS``).
 
-    :func:`warn_tensor_cycles` and ``cyclewatch run`` do this for the whole program.
+    :func:`warn_tensor_cycles` and ``cyclewatch run`` write such a report for the whole program.
 
     Attributes:
         report_path: Path of the last report; None before the first one.
 
     Args:
-        report_dir: Folder of the report, which is created if it does not exist; by default the
-            current directory. If this folder is not writable, the temporary directory is used.
+        report_dir: Directory for the report; defaults to the current directory. The directory is
+            created if it does not exist. If it is not writable, the temporary directory is used.
 
     Examples:
         >>> with cyclewatch.oom_autopsy() as autopsy:
@@ -70,13 +72,13 @@ class oom_autopsy:  # noqa: N801 - used like a function, as in contextlib
     """
 
     def __init__(self, *, report_dir: str | os.PathLike[str] | None = None) -> None:
-        """Store the arguments; the ``with`` block begins the observation."""
+        """Store the arguments; observation begins with the ``with`` block."""
         self._folder = absolute_folder(report_dir)
         self.report_path: str | None = None
         self._handled = 0
 
     def __enter__(self) -> oom_autopsy:
-        # The handler keeps that exception alive until the block ends.
+        # A surrounding `except` block, if any, keeps the exception alive, so the id stays valid.
         self._handled = id(sys.exception())
         start(self)
         return self
@@ -125,7 +127,7 @@ def _on_device_failure(memory: oom_memory.Memory) -> None:
 
 
 def _write(autopsy: oom_autopsy, text: str) -> str | None:
-    """Write a report, replacing an earlier one of this process. None if that fails."""
+    """Write a report, replacing an earlier one. Return its path, or None on failure."""
     for folder in (autopsy._folder, None):
         if folder is None:
             import tempfile
@@ -143,7 +145,7 @@ def _write(autopsy: oom_autopsy, text: str) -> str | None:
 
 
 def _annotate(error: BaseException, handled: int = 0) -> None:
-    """Add the note to the out-of-memory error in the chain of `error`, if there is one."""
+    """If the chain of `error` contains an out-of-memory error, add the note to that error."""
     try:
         for each in exception_chain(error, handled=handled):
             if is_out_of_memory(each):
@@ -152,7 +154,7 @@ def _annotate(error: BaseException, handled: int = 0) -> None:
                     _add_note(each, _NOTE + _report(each))
                 return
     except Exception as problem:
-        # For example, out of memory again. The program must see its own error.
+        # The examination may run out of memory, too. The program must see only its own error.
         log(_ERROR, f"no out-of-memory report: {type(problem).__name__}: {problem}")
     finally:
         if _active:
@@ -168,7 +170,7 @@ def _add_note(error: BaseException, note: str) -> None:
     try:
         error.add_note(note)
     except Exception:
-        log(_ERROR, note)  # a type that overrides add_note(), or invalid __notes__
+        log(_ERROR, note)  # add_note() may be overridden, or __notes__ may be invalid
 
 
 def _report(error: BaseException) -> str:
@@ -185,7 +187,7 @@ def _report(error: BaseException) -> str:
 
 
 def _is_failure_of(error: BaseException, memory: oom_memory.Memory) -> bool:
-    """Whether `memory` describes `error`. The message of `error` contains a rounded size."""
+    """Whether `memory` and `error` describe the same failure. The size in `error` is rounded."""
     size = requested_bytes(error)
     return (
         is_device_error(error)
@@ -196,7 +198,7 @@ def _is_failure_of(error: BaseException, memory: oom_memory.Memory) -> bool:
 
 
 def _install_hook(module: Any) -> None:
-    """Add our hook to ``module.excepthook``, unless it is the current one."""
+    """Make our hook the ``excepthook`` of `module`, unless it already is."""
     previous = module.excepthook
     if module in _hooks and _hooks[module][0] is previous:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collections at fixed training steps, the same ones on every rank."""
+"""Collects garbage at fixed training steps, which are the same on every rank."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class collect_at:  # noqa: N801 - used like a function
     so on exit.
 
     With ``skip_if_clean=True``, a collection is skipped if a scan finds no dead tensor in the
-    generations to collect. Garbage without tensors is then not collected either. If there are
-    several ranks, either all of them skip the collection or none does. They agree through an
+    generations to collect. In that case, garbage without tensors is not collected either. If there
+    are several ranks, either all of them skip the collection or none does. They agree through an
     ``all_reduce`` over `group`. Without a group that supports CPU tensors, no collection is
     skipped.
 
@@ -84,7 +84,9 @@ class collect_at:  # noqa: N801 - used like a function
         self.collect("initial collection", self._generation)
 
     def run(self, step: int) -> bool:
-        """Collect if it is due. Call this in every step, with the same number on every rank.
+        """Collect if a collection is due.
+
+        Call this in every step, with the same number on every rank.
 
         Returns:
             Whether a collection ran.
@@ -139,7 +141,7 @@ class collect_at:  # noqa: N801 - used like a function
     def _all_ranks_are_clean(self) -> bool:
         distributed = sys.modules.get("torch.distributed")
         if distributed is None or not (distributed.is_available() and distributed.is_initialized()):
-            # Set by torchrun, before the program creates its process group.
+            # torchrun sets WORLD_SIZE before the program creates its process group.
             is_only_rank = os.environ.get("WORLD_SIZE", "1") == "1"
             return is_only_rank and not self._has_dead_tensors()
         if self._group is None and not _supports_cpu(None):

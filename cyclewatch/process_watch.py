@@ -32,7 +32,7 @@ class ProcessWatch:
 
         Args:
             settings: A value for each of ``cyclewatch.cli.options.WATCH_SETTINGS``.
-            script: The name of the program in the file name of the report.
+            script: The program's name for use in the file name of the report.
 
         Raises:
             ValueError: A setting is invalid.
@@ -60,7 +60,7 @@ class ProcessWatch:
             _native.offer_failure()
         self._start_timers()
         os.register_at_fork(after_in_child=self._in_child)
-        # Handlers run in reverse order, so this one runs after those of the program.
+        # Handlers run in reverse order, so this one runs after the program's handlers.
         atexit.register(self._finish)
 
     def _in_child(self) -> None:
@@ -100,7 +100,7 @@ class ProcessWatch:
             self._print_findings(findings, report.growing)
 
     def _write_empty_report(self) -> None:
-        # A report named by --output always exists at the end, so that it can be compared.
+        # A report named by --output is written even without findings, so that it can be compared.
         native = self._watch._native_watch
         if not self._named or os.getpid() != self._process:
             return
@@ -120,7 +120,7 @@ class ProcessWatch:
     def _print_failures(self) -> None:
         if self._settings["warn"]:
             return  # logged already
-        # The user expects a report named by --output, so --quiet does not apply.
+        # The user expects a report named by --output, so --quiet does not suppress these errors.
         if (self._named and os.getpid() == self._process) or not self._settings["quiet"]:
             for sentence in self._watch._native_watch.report_failures():
                 self._print_failure(sentence)
@@ -167,13 +167,13 @@ def _is_within_line(stream: TextIO) -> bool:
 
 
 def named_reports(settings: Mapping[str, Any], script: str) -> dict[str, str]:
-    """Map each format to its report file, if --output gives a file name; otherwise empty."""
+    """Map each format to its report file. The map is empty unless --output names a file."""
     folder, name, formats = _report_location(settings["output"], settings["format"], script)
     return {each: f"{folder}/{name}.{_suffix(each)}" for each in formats if name}
 
 
 def report_file(settings: Mapping[str, Any], script: str) -> str:
-    """The path of one report file, to check in advance whether it can be written."""
+    """The path of one report file, used to check in advance whether reports can be written."""
     folder, name, formats = _report_location(settings["output"], settings["format"], script)
     return f"{folder}/{name or 'report'}.{_suffix(formats[0])}"
 
@@ -181,7 +181,7 @@ def report_file(settings: Mapping[str, Any], script: str) -> str:
 def _report_location(
     output: str | None, formats: list[str] | None, script: str
 ) -> tuple[str, str, list[str]]:
-    """Folder, name without suffix ("" for the default name) and formats of the report."""
+    """Directory, name without suffix ("" for the default name) and formats of the report."""
     # Absolute: the program may change the current directory.
     path = _absolute(_expanded(output, script) if output else os.curdir)
     if not output or output.endswith("/") or os.path.isdir(path):
@@ -206,7 +206,7 @@ def _absolute(path: str) -> str:
     try:
         return os.path.abspath(path)
     except OSError:
-        return path  # the current directory was removed; writing uses another one
+        return path  # the current directory was removed; the report goes elsewhere
 
 
 def _expanded(output: str, script: str) -> str:

@@ -28,14 +28,14 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
         module global train.losses -> losses[0]
         train() local best -> best.loss
 
-    The variable that the caller passes is ignored. Pass a weak reference to include it.
-    A reference that does not come from a Python object has the root "C code". Such a path is shown
-    only if there is no other path.
+    The variable that the caller passes is ignored; to include it, pass a weak reference instead.
+    If no Python object holds the first reference of a path, the root is "C code". A path from this
+    root is returned only if there is no other path.
 
     Does not free or change any object, and does not run any of the program's code. It creates
-    objects only if nothing but C code seems to hold the object: then torch creates Python objects
-    for gradients, bases of views and autograd nodes. Takes about as long as ``gc.collect()``. No
-    other thread runs during the call.
+    objects only if C code alone seems to hold the object: in that case, torch creates Python
+    objects for gradients, bases of views and autograd nodes. Takes about as long as
+    ``gc.collect()``. No other thread runs during the call.
 
     On a free-threaded build, the other threads are stopped during the call, and gradients and views
     are not followed. On such a build, modules, classes and functions become immortal when the
@@ -43,22 +43,21 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
 
     Args:
         obj_or_weakref: The object, or a :class:`weakref.ref` to it.
-        paths: Maximum number of paths. Further paths share no object with earlier ones if
-            possible.
+        paths: Maximum number of paths. If possible, later paths share no object with earlier ones.
 
     Returns:
-        The shortest path first. A path through a dict key is listed only if there are no others.
-        Paths of equal length are ordered by root: local variables first, then module globals, class
-        attributes, other structures of the interpreter, and exceptions. Roots in the program's code
-        precede roots in libraries. Empty if the weak reference is dead, or if only the caller or
-        reference cycles hold the object; a collection frees such cycles.
+        The paths, shortest first. A path through a dict key is listed only if there is no other
+        path. Paths of equal length are ordered by root: local variables first, then module globals,
+        class attributes, other structures of the interpreter, and exceptions. Roots in the
+        program's code precede roots in libraries. The list is empty if the weak reference is dead,
+        or if only the caller or reference cycles hold the object; a collection frees such cycles.
 
     Raises:
         TypeError: The object is a plain value such as an int, or `paths` is not an integer.
         ValueError: `paths` is less than 1 or greater than 100.
         RuntimeError: On a free-threaded build, every attempt failed because other threads
             created objects.
-        MemoryError: There is not enough memory for the references between all objects.
+        MemoryError: There is not enough memory to record the references between all objects.
 
     Examples:
         >>> cache = {"last": [Trainer()]}
@@ -70,7 +69,7 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
 
 
 def assert_released(obj_or_weakref: object, reason: str | None = None) -> None:
-    """Fail if an object is still alive, and name its holders.
+    """Fail if an object is still alive, and show what holds it.
 
     Pass a weak reference that was created before the object was dropped::
 
@@ -78,8 +77,8 @@ def assert_released(obj_or_weakref: object, reason: str | None = None) -> None:
         del model
         cyclewatch.assert_released(reference, "the trainer must not keep the model")
 
-    If the object itself is passed, its only other references must be variables of the caller. No
-    collection is run: an object that only a reference cycle keeps alive has not been released.
+    If you pass the object itself, only variables of the caller may still refer to it. No collection
+    is run: an object that only a reference cycle keeps alive has not been released.
 
     Args:
         obj_or_weakref: The object, or a :class:`weakref.ref` to it.
@@ -129,24 +128,24 @@ def _holders(paths: list[Path]) -> str:
 def live_owners(
     top: int = 10, *, device: str | None = None, min_bytes: int = 1 << 20
 ) -> list[LiveOwner]:
-    """Return the largest reachable tensors, and the paths that hold them.
+    """Return the largest reachable tensors, and the paths that keep them alive.
 
-    Tensors of equal type, device, shape and dtype are one group if their paths are equal, except
-    for indexes and the keys of dicts with more than 64 keys. Tensors that a collection would free
-    are omitted; :func:`scan` finds such tensors::
+    Tensors form a group if their types, devices, shapes, dtypes and paths are equal. The comparison
+    of paths ignores indexes, and the keys of dicts with more than 64 keys. Tensors that a
+    collection would free are omitted; :func:`scan` finds those tensors::
 
         for owner in cyclewatch.live_owners():
             print(owner.nbytes, owner.count, owner.type, owner.category, owner.held_by[0])
 
-    Takes about as long as two collections, and about 10 microseconds for each tensor.
+    Takes about as long as two collections, plus about 10 microseconds per tensor.
 
     Args:
-        top: Number of groups.
-        device: Only tensors on this device ("cuda:0"), or on devices of this kind ("cuda").
+        top: Maximum number of groups.
+        device: Include only tensors on this device ("cuda:0") or this kind of device ("cuda").
         min_bytes: Leave out smaller groups.
 
     Returns:
-        The largest group first.
+        The groups, largest first.
 
     Raises:
         TypeError: An argument has the wrong type.

@@ -36,9 +36,9 @@ def retry_on_oom(attempts: int = 1) -> Callable[[Callable[P, T]], Callable[P, T]
             return model(batch).sum().backward()
 
     The decorator handles MemoryError, torch.OutOfMemoryError, torch.AcceleratorError for a failed
-    allocation, and the RuntimeError of torch's CPU allocator, which is recognized by its message.
-    Each retry is logged as a warning. The error of the last attempt propagates. If decorated
-    functions call each other, each of them retries.
+    allocation, and the RuntimeError of torch's CPU allocator. The latter is recognized by its
+    message. Each retry is logged as a warning. The error of the last attempt propagates. If
+    decorated functions call each other, each of them retries.
 
     The function runs again from its beginning, so it must be safe to repeat. If it uses collective
     operations and only one rank retries, the other ranks wait for it.
@@ -47,8 +47,8 @@ def retry_on_oom(attempts: int = 1) -> Callable[[Callable[P, T]], Callable[P, T]
         attempts: Maximum number of retries.
 
     Raises:
-        TypeError: `attempts` is not an integer, or the function is a generator or a coroutine
-            function, whose call only creates an object.
+        TypeError: `attempts` is not an integer, or the function is a generator or coroutine
+            function. Calling such a function does not run its body.
         ValueError: `attempts` is less than 1.
 
     Examples:

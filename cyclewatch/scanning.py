@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from cyclewatch._native import Report
 
 
-# While readers run, a scan refers to the objects it found; another scan would find them alive.
+# While readers run, a scan refers to the objects that it found, so another scan would consider
+# them alive.
 _lock = _thread.RLock()
 
 
@@ -39,18 +40,18 @@ def scan(
 ) -> Report:
     """Report the unreachable reference cycles that keep tensors alive, without a collection.
 
-    Needs no watch. Nothing is freed, no finalizer and no weakref callback runs, and the collector's
-    counters do not change. A watch would report the same findings after ``gc.collect(generation)``.
-    Their `collected` is "not yet", or "never" for cycles frozen by ``gc.freeze()``, which no
-    collection frees::
+    Does not need a watch. Nothing is freed, no finalizer and no weakref callback runs, and the
+    collector's counters do not change. A watch would report the same findings after
+    ``gc.collect(generation)``. In the findings of a scan, `collected` is "not yet", or "never" for
+    cycles frozen by ``gc.freeze()``, which no collection frees::
 
         gc.disable()
         train_one_epoch()
         print(cyclewatch.scan().to_text())
 
-    Takes about as long as the collection. Memory to which C++ code also refers, such as the
-    autograd graph of a stored loss, is considered alive. Weakref callbacks and finalizers do not
-    run, so an object that one of them would resurrect is considered unreachable.
+    Takes about as long as ``gc.collect(generation)``. Memory to which C++ code also refers, such as
+    the autograd graph of a stored loss, is considered alive. Weakref callbacks and finalizers do
+    not run, so an object that one of them would resurrect is considered unreachable.
 
     On a free-threaded build, the other threads are stopped during the search, and `generation` has
     no effect. On such a build, frozen objects are not examined, and the objects that they refer to
@@ -63,10 +64,10 @@ def scan(
         source_lines: As in :func:`warn_tensor_cycles`.
 
     Returns:
-        A report of this scan only.
+        A report that covers only this scan.
 
     Raises:
-        ValueError: An invalid argument.
+        ValueError: An argument is invalid.
         TypeError: `devices` has the wrong type.
         RuntimeError: On a free-threaded build, every attempt failed because other threads
             created objects.
@@ -90,8 +91,8 @@ def scan(
 def dead_bytes(*, generation: int = 2, frozen: bool = True) -> dict[str, int]:
     """Return the number of bytes of unreachable tensors on each device.
 
-    Computes only the byte counts of :func:`scan`. With ``generation=0`` it is cheap enough for each
-    training step::
+    Computes only the byte counts of :func:`scan`. With ``generation=0``, it is cheap enough for use
+    in each training step::
 
         metrics.update(cyclewatch.dead_bytes(generation=0))
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proposes a source change that removes a reference cycle, as a unified diff.
 
-A diff is proposed only if the fix of the pattern is mechanical and the source has the expected
-form; otherwise NoDiff is raised. Never called during a collection.
+A diff is proposed only if the pattern has a mechanical fix and the source has the expected form;
+otherwise NoDiff is raised. Never called during a collection.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from cyclewatch._native import Finding, Reference
 
 _CONTAINERS = {"dict", "frozenset", "list", "set", "tuple"}
-_PASSIVE_MODULES = {"collections", "functools", "weakref"}  # their objects call nothing
+# Their objects do not call stored functions by themselves.
+_PASSIVE_MODULES = {"collections", "functools", "weakref"}
 _READS_LOCALS = {"eval", "exec", "locals", "super", "vars"}  # super() needs the first parameter
 _UNREGISTERS = ("remove", "discard", "un", "dis", "del", "pop")
 _CALLABLES = ("function ", "bound method ", "functools.")
@@ -43,9 +44,9 @@ _MAX_NAMES = 6
 def propose(finding: Finding, unchanged_since: float | None = None) -> str:
     """A unified diff that removes the reference to cut, preceded by a comment on what to check.
 
-    `unchanged_since` is the start of the watch in Unix seconds. Raises NoDiff if the fix is not
-    mechanical or if the edited file does not compile. Also raises it if the source changed after
-    that time or differs from the lines in the report.
+    `unchanged_since` is the start time of the watch in Unix seconds. Raises NoDiff if the fix is
+    not mechanical or the edited file does not compile. Also raises NoDiff if the source changed
+    after `unchanged_since` or differs from the lines in the report.
     """
     change = PATTERNS.get(finding.pattern)
     if change is None:
@@ -81,9 +82,9 @@ def _variants(finding: Finding) -> str:
 def _check_excerpts(finding: Finding, path: str, text: str) -> None:
     """Raise NoDiff unless the source lines in the report match the file.
 
-    The start time of the watch does not show whether the file has changed since the process loaded
-    it, because the watch may have started much later. The report contains no lines of a file that
-    changed after the process began.
+    Comparing the file's timestamps with the start of the watch is not enough, because the process
+    may have loaded the file long before. The report contains no lines of a file that changed after
+    the process started.
     """
     lines = text.removeprefix(source_edit.BYTE_ORDER_MARK).removesuffix("\n").split("\n")
     for cut in finding.cuts:
@@ -92,7 +93,7 @@ def _check_excerpts(finding: Finding, path: str, text: str) -> None:
                 "the report has no source lines to compare the file with: they were disabled, or "
                 f"{path} changed after the program began"
             )
-        context = source_lines.CONTEXT if len(cut.source.lines) > 1 else 0  # none for a field
+        context = source_lines.CONTEXT if len(cut.source.lines) > 1 else 0  # fields have none
         found = source_lines.excerpt(lines, _location(cut)[1], context)
         if found != (cut.source.first_line, list(cut.source.lines)):
             raise NoDiff(f"{path} has changed since the run")
@@ -175,7 +176,10 @@ def _weak_argument(finding: Finding, source: Source) -> str:
 
 
 def _weak_property(finding: Finding, source: Source) -> str:
-    """Make an attribute a property that stores a weak reference: no reader or writer changes."""
+    """Turn an attribute into a property that stores a weak reference.
+
+    The code that uses the attribute does not change.
+    """
     if finding.tie:
         raise NoDiff(
             "cutting another reference is equally good, so it is uncertain which object is the "
@@ -185,7 +189,9 @@ def _weak_property(finding: Finding, source: Source) -> str:
     for cut in finding.cuts:
         name = _after(cut.label, ".")
         if cut.holder == cut.target and len(finding.cycle) < 3:
-            raise NoDiff("both objects have the same class, so neither is certainly the parent")
+            raise NoDiff(
+                "both objects have the same class, so it is uncertain which one is the parent"
+            )
         line = _location(cut)[1]
         owner = source_syntax.storing_class(source, name, line) or source.class_named(cut.holder)
         _check_weakly_referable(source, cut.target)
@@ -219,8 +225,8 @@ def _weak_property(finding: Finding, source: Source) -> str:
     targets = " and ".join(sorted({short(cut.target) for cut in finding.cuts}))
     return (
         f"Check that the program keeps each {targets} alive while it uses {', '.join(users)}: "
-        "the property is None once its object is freed. In deep copies made by other files, the "
-        f"property refers to the original {targets}."
+        "the property is None once this object is freed. If another file makes deep copies, the "
+        f"properties of the copies refer to the original {targets}."
     )
 
 
@@ -230,7 +236,7 @@ def _clear_variables(finding: Finding, source: Source) -> str:
     line = min(_location(cut)[1] for cut in finding.cuts)
     holders = {cut.holder for cut in finding.cuts}
     function = source_syntax.function_around(source, short(holders.pop()), line)
-    source_syntax.check_synchronous(function)  # a generator may end at each `yield`
+    source_syntax.check_synchronous(function)  # a generator may be closed at any `yield`
     if holders:
         raise NoDiff("the variables belong to several functions")
     for node in ast.walk(function):
@@ -284,7 +290,10 @@ def _clear_function(finding: Finding, source: Source) -> str:
 def _clear(
     source: Source, block: list[ast.stmt], names: list[str], used: set[str], parameters: list[str]
 ) -> None:
-    """Clear `names` after the last use of `used` in `block`, even if the block raises."""
+    """Clear the variables `names` after the last statement of `block` that uses a name in `used`.
+
+    If an earlier statement can leave the block, the variables are cleared in a `finally` clause.
+    """
     uses = [i for i, statement in enumerate(block) if used & names_in(statement)]
     if not set(names) <= {name for statement in block for name in names_in(statement)}:
         raise NoDiff(f"the function does not use {names[0]}")
@@ -316,10 +325,10 @@ def _define_weak(source: Source, uses: Iterable[tuple[str, ast.stmt]]) -> None:
 
 
 def _check_stored_on_target(finding: Finding, source: Source) -> None:
-    """Raise NoDiff unless the target created the objects that lead to the callable.
+    """Raise NoDiff unless the target created the objects through which it refers to the callable.
 
-    An object created elsewhere may outlive the target, or may be the only object that keeps the
-    target alive until the call.
+    An object that other code created may outlive the target, or may be the only object that keeps
+    the target alive until the call.
     """
     [target, *others] = {cut.target for cut in finding.cuts}
     if others:
@@ -329,7 +338,7 @@ def _check_stored_on_target(finding: Finding, source: Source) -> None:
     source_hazards.check_not_looked_up(source, _attributes(finding))
     _check_weakly_referable(source, target)
     if all(reference.holder != target for reference in finding.cycle):
-        raise NoDiff(f"the cycle does not begin at a {short(target)}")
+        raise NoDiff(f"the cycle does not contain a reference from a {short(target)}")
     for reference in finding.cycle:
         module, dot, _ = reference.holder.partition(".")
         if " " in reference.holder or reference.holder in _CONTAINERS:
@@ -344,7 +353,8 @@ def _check_stored_on_target(finding: Finding, source: Source) -> None:
         else:
             name = _after(reference.label, ".")
             values = source_syntax.stored_values(source, name, _location(reference)[1])
-            # model().run() frees the model before the call; a method refers to its own object.
+            # `model().run()` frees the model before the call if `run` stores a function. A bound
+            # method keeps its model alive.
             is_function = reference.target.startswith(_CALLABLES)
             if is_function and not name.startswith("_"):
                 raise NoDiff(f"callers may use .{name} of a temporary object")

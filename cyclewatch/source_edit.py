@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Edits a source file by positions of its syntax tree, so that comments and layout survive."""
+"""Edits a source file at syntax-tree positions, so that comments and layout are preserved."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ class _Edit(NamedTuple):
 def read(path: str, unchanged_since: float | None) -> str:
     """The text of a source file. Raises NoDiff if it changed after `unchanged_since` (Unix time).
 
-    Stricter than source_lines.read_source(): a diff must match the file on disk byte for byte.
+    Stricter than source_lines.read_source(), because a diff must match the file on disk byte for
+    byte.
     """
     if not path.isprintable():
         raise NoDiff("the path contains control characters")
@@ -54,7 +55,7 @@ def read(path: str, unchanged_since: float | None) -> str:
             raise NoDiff(f"{path} is not a file")
         if status.st_size > _LARGEST:
             raise NoDiff(f"{path} is larger than {_LARGEST >> 20} MiB")
-        # Reports store whole seconds. Tools can change the modification time.
+        # Reports store whole seconds. Both times are used: tools can change the modification time.
         changed = int(max(status.st_ctime, status.st_mtime))
         if unchanged_since is not None and changed > unchanged_since:
             raise NoDiff(f"{path} has changed since the run")
@@ -111,7 +112,7 @@ class Source:
         return isinstance(call, ast.Call) and call.func is node
 
     def class_named(self, name: str) -> ast.ClassDef:
-        """The class with this full name, as in `Reference.holder`."""
+        """Find a class by its full name, which has the format of `Reference.holder`."""
         if " " in name:
             raise NoDiff(f"{name} is not an instance of a class")
         full = f".{name.replace('.<locals>', '')}"
@@ -123,9 +124,9 @@ class Source:
         return found[0]
 
     def bases_of(self, node: ast.ClassDef, complete: bool = False) -> list[ast.ClassDef]:
-        """A class and its bases that the file defines.
+        """A class and its base classes, if they are defined in the file.
 
-        If `complete`, raises NoDiff for unknown bases.
+        Raises NoDiff if `complete` is true and a base class is unknown.
         """
         found = [node]
         for base in node.bases:
@@ -148,7 +149,7 @@ class Source:
             yield node
 
     def function_of(self, node: ast.AST) -> Function | None:
-        """The innermost function around a node."""
+        """The innermost function that contains a node."""
         return next((each for each in self.ancestors(node) if isinstance(each, FUNCTIONS)), None)
 
     def statement_of(self, node: ast.AST) -> ast.stmt:
@@ -203,7 +204,7 @@ class Source:
             return
         for node in ast.walk(ast.Module(statements, [])):
             if isinstance(node, ast.JoinedStr | ast.Constant) and node.lineno != node.end_lineno:
-                raise NoDiff("a string of several lines would be indented")
+                raise NoDiff("a multi-line string would be indented")
         start, end = self.first_line(first), last.end_lineno or 0
         self.insert_before(first, "try:")
         for line in range(start, end + 1):
@@ -225,7 +226,7 @@ class Source:
         """The edits as a unified diff. Raises NoDiff if the edited file does not compile."""
         text = self._text
         end = len(text)
-        # Backwards, so that offsets stay valid and insertions at one offset keep their order.
+        # Backwards, so that offsets stay valid and insertions at the same offset keep their order.
         for edit in sorted(self._edits, key=lambda edit: edit.start)[::-1]:
             if edit.end > end:
                 raise NoDiff("two of the changes overlap")
@@ -240,7 +241,7 @@ class Source:
         if name.split(os.sep)[0] == os.pardir:  # patch and git apply reject such names
             folder = os.path.dirname(os.path.abspath(self.path))
             raise NoDiff(f"run this in {folder} or a folder above it, so that the diff applies")
-        name += "\t" if " " in name else ""  # `patch` ends a name at a space otherwise
+        name += "\t" if " " in name else ""  # otherwise `patch` ends the name at a space
         before, after = _lines(self._mark + self._text), _lines(self._mark + text)
         lines = difflib.unified_diff(before, after, name, name)
         return "".join(
@@ -281,7 +282,7 @@ class Source:
         return min([statement.lineno, *(each.lineno for each in decorators)])
 
     def _qualified_name(self, node: ast.AST) -> str:
-        # Without `<locals>`.
+        # Unlike __qualname__, without `<locals>`.
         around = (node, *self.ancestors(node))
         names = [each.name for each in around if isinstance(each, _NAMED)]
         return ".".join(reversed(names))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds code that depends on a reference being strong, or on a callable not being a lambda.
 
-Only common forms in the same file are found; the comment above a diff tells the user to check the
-rest.
+Only common constructs in the same file are recognized; the comment above a diff tells the user to
+check the rest.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NOT_WEAKLY_REFERABLE = {"NamedTuple", "bytes", "int", "namedtuple", "tuple"}
 
 
 def check_weak_attribute(source: Source, owner: ast.ClassDef, name: str) -> None:
-    """Raise NoDiff if code may depend on `owner.name` being strong or being in `__dict__`."""
+    """Raise NoDiff if code may need a strong reference in `owner.name` or a `__dict__` entry."""
     check_no_reflection(source, owner)
     for node in [*source.all(ast.Attribute), *source.all(ast.Name)]:
         word = getattr(node, "attr", "") or getattr(node, "id", "")
@@ -46,14 +46,14 @@ def check_weak_attribute(source: Source, owner: ast.ClassDef, name: str) -> None
 
 
 def check_no_reflection(source: Source, owner: ast.ClassDef) -> None:
-    """Raise NoDiff if the class or an import names a function that copies or inspects objects."""
+    """Raise NoDiff if the class uses, or the file imports, code that copies or inspects objects."""
     for node in (owner, *source.all(ast.Import), *source.all(ast.ImportFrom)):
         for word in sorted((_COPIES | _LISTS_FIELDS | {"copy"}) & names_in(node)):
             raise NoDiff(f"the file uses {word}, which would see the weak reference")
 
 
 def check_not_looked_up(source: Source, names: set[str]) -> None:
-    """Raise NoDiff if getattr() may read one of the attributes `names`."""
+    """Raise NoDiff if getattr() may read one of the attributes in `names`."""
     for call in source.all(ast.Call):
         if ast.unparse(call.func) == "getattr" and len(call.args) > 1:
             name = call.args[1]
@@ -62,7 +62,7 @@ def check_not_looked_up(source: Source, names: set[str]) -> None:
 
 
 def check_weakly_referable(source: Source, node: ast.ClassDef) -> None:
-    """Raise NoDiff if the instances do not support weak references."""
+    """Raise NoDiff if instances of the class do not support weak references."""
     for each in source.bases_of(node):
         for base in each.bases:
             for word in sorted(_NOT_WEAKLY_REFERABLE & names_in(base)):
@@ -73,7 +73,7 @@ def check_weakly_referable(source: Source, node: ast.ClassDef) -> None:
 
 
 def check_any_callable(source: Source) -> None:
-    """Raise NoDiff if the file reads attributes of functions: a lambda has different attributes."""
+    """Raise NoDiff if the file reads attributes that differ for a lambda, such as `__name__`."""
     classes = {node.name for node in source.all(ast.ClassDef)}
     for node in [*source.all(ast.Attribute), *source.all(ast.Constant)]:
         word = getattr(node, "attr", "") or getattr(node, "value", "")
@@ -94,9 +94,10 @@ def _module(statement: ast.stmt) -> str:
 
 
 def check_not_compared(source: Source, load: ast.Attribute, names: set[str]) -> None:
-    """Raise NoDiff if the file may compare the method, or the values of the attributes `names`.
+    """Raise NoDiff if code in the file may compare the method with another object.
 
-    Each access to a method creates an equal object; a lambda is only equal to itself.
+    The code may read the method from an attribute in `names`. All bound methods that refer to the
+    same object and function are equal; a lambda is equal only to itself.
     """
     for node in source.all(ast.Attribute):
         reads = isinstance(node.ctx, ast.Load) and not source.is_called(node)
@@ -123,7 +124,7 @@ def _mentions(node: ast.expr, names: set[str]) -> bool:
 
 
 def _reads(source: Source, node: ast.AST, name: str) -> bool:
-    """Whether code uses `vars(x)` or `x.__dict__` as a whole, or looks up the key `name` in it."""
+    """Whether code uses `vars(x)` or `x.__dict__` as a whole, or looks up `name` in the dict."""
     if isinstance(node, ast.Name):  # vars
         node = source.parent(node)
     user = source.parent(node)
@@ -135,8 +136,8 @@ def _reads(source: Source, node: ast.AST, name: str) -> bool:
 def _check_not_climbed(source: Source, name: str) -> None:
     """Raise NoDiff if code follows the attribute from child to parent in a loop or recursively.
 
-    Such a program may store only the last child. With a weak reference, the child would no longer
-    keep its parents alive.
+    Code that does so may keep a reference to only the last child. If the attribute were a weak
+    reference, this child would no longer keep its parents alive.
     """
     for statement in source.all(ast.Assign):
         targets = {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds objects that may not be weakly referable, and functions that other code may call later.
+"""Finds objects that might not support weak references, and functions that may be called later.
 
-Only simple forms in the same file are found; the comment above a diff tells the user to check the
-rest.
+Only simple constructs in the same file are recognized; the comment above a diff tells the user to
+check the rest.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ _RETURNS = (ast.Return, ast.Yield, ast.YieldFrom)
 
 
 def check_values(source: Source, owner: ast.ClassDef, name: str) -> None:
-    """Raise NoDiff unless all values stored in `owner.name` certainly support weak references.
+    """Raise NoDiff unless all values stored in `owner.name` are known to support weak references.
 
-    Such values are None, `self`, instances that the file creates, and parameters to which the file
-    passes only such values.
+    Accepted values are None, `self`, and instances of classes that the file defines. A parameter is
+    accepted if the file passes only accepted values to it.
     """
     stores = [n for n in source.all(ast.Attribute) if n.attr == name and not is_read(n)]
     try:
-        for node in stores:  # then `other.name` is suitable, too
+        # Every value stored under this name is checked, so a value `other.name` is accepted.
+        for node in stores:
             for value in _assigned_values(source, node):
                 _check_value(source, value, {(0, name)})
     except NoDiff:
@@ -68,10 +69,10 @@ def _assigned_values(source: Source, target: ast.Name | ast.Attribute) -> list[a
 
 
 def _check_value(source: Source, value: ast.expr, seen: set[tuple[int, str]]) -> None:
-    """Raise NoDiff unless a value supports weak references.
+    """Raise NoDiff unless `value` supports weak references.
 
-    `seen` contains (id of the scope, name) of each variable already checked, and (0, name) for the
-    attribute itself.
+    `seen` contains (id of the scope, name) for each variable already checked, and (0, name) if
+    values read from an attribute called `name` are accepted.
     """
     classes = {node.name: node for node in source.all(ast.ClassDef)}
     match value:
@@ -92,7 +93,10 @@ def _check_value(source: Source, value: ast.expr, seen: set[tuple[int, str]]) ->
 
 
 def _is_checked(source: Source, variable: ast.Name, seen: set[tuple[int, str]]) -> bool:
-    """Whether the file assigns the variable. Raises NoDiff if a value is not weakly referable."""
+    """Whether the file assigns the variable.
+
+    Raises NoDiff if one of the assigned values might not support weak references.
+    """
     name = variable.id
     for scope in (*source.ancestors(variable), source.tree):
         if not isinstance(scope, (*FUNCTIONS, ast.Module)):
@@ -145,7 +149,7 @@ def _arguments(source: Source, function: ast.AST, name: str) -> Iterator[ast.exp
 
 
 def _calls_of(source: Source, function: ast.FunctionDef) -> Iterator[tuple[ast.Call, int]]:
-    """Each call of a function, and whether its first argument is implicit, as in a method call."""
+    """Each call to `function`, and whether its first argument is implicit, as in a method call."""
     around = source.parent(function)
     names = {function.name}
     if isinstance(around, ast.ClassDef) and function.name == "__init__":
@@ -174,7 +178,7 @@ def is_handed_over(source: Source, node: ast.AST) -> bool:
 
 
 def subclasses(source: Source, base: ast.ClassDef) -> list[ast.ClassDef]:
-    """The other classes of the file that derive from a class."""
+    """The classes in the file that derive from `base`."""
     return [
         node
         for node in source.all(ast.ClassDef)
@@ -183,14 +187,15 @@ def subclasses(source: Source, base: ast.ClassDef) -> list[ast.ClassDef]:
 
 
 def is_read(node: ast.AST) -> bool:
-    """Whether an expression is read, not assigned or deleted."""
+    """Whether an expression is read rather than assigned to or deleted."""
     return isinstance(getattr(node, "ctx", None), ast.Load)
 
 
 def check_stays_inside(source: Source, name: str, is_function: bool) -> None:
-    """Raise NoDiff unless the functions stored in the attribute `name` are only called or tested.
+    """Raise NoDiff unless the file only calls or tests the functions stored in attribute `name`.
 
-    `is_function` is false if the attribute stores a container of functions.
+    `if self.hook:` is a test. `is_function` is false if the attribute stores a container of
+    functions.
     """
     for node in source.all(ast.Attribute):
         if node.attr == name and is_read(node):
@@ -200,17 +205,19 @@ def check_stays_inside(source: Source, name: str, is_function: bool) -> None:
 def _check_use(
     source: Source, node: ast.expr, name: str, start: ast.expr, is_function: bool
 ) -> None:
-    """Raise NoDiff if an expression around `node` may let other code store a function."""
+    """Raise NoDiff if the code that uses `node` may let other code store a function."""
     user = source.parent(node)
     match user:
         case ast.Call(func=function) if function is node:
-            # self.run(x) calls the function; self.handlers.get(x) can return it.
+            # self.run(x) calls the function; self.handlers.get(x) may return a function.
             if not isinstance(node, ast.Attribute) or node is start:
                 return
         case ast.Call(func=ast.Name(id=called)) if called in _KEEPS_NOTHING | _COPIES:
             pass
         case ast.Attribute(attr=attribute) if is_function and node is start:
-            raise NoDiff(f"line {node.lineno} uses .{attribute} of a function, which may change")
+            raise NoDiff(
+                f"line {node.lineno} uses .{attribute} of a function that the fix may replace"
+            )
         case ast.Attribute() | ast.BoolOp() | ast.UnaryOp():
             pass
         case ast.Subscript(value=value) if value is node:
@@ -238,7 +245,7 @@ def _check_use(
 def _check_variable(
     source: Source, scope: ast.AST, variable: str, name: str, is_function: bool
 ) -> None:
-    """Check each use of a variable that stores functions of the attribute `name`."""
+    """Check each use of a variable that refers to functions stored in the attribute `name`."""
     function = scope if isinstance(scope, FUNCTIONS) else source.function_of(scope)
     for node in ast.walk(scope):
         if isinstance(node, ast.Name) and node.id == variable and is_read(node):
@@ -248,7 +255,7 @@ def _check_variable(
 
 
 def _item(target: ast.expr) -> str:
-    """The loop variable, or the last of several, as in `for key, value in functions.items()`."""
+    """The loop variable; for a tuple, the last one, as in `for key, value in functions.items()`."""
     item = target.elts[-1] if isinstance(target, ast.Tuple) else target
     if not isinstance(item, ast.Name):
         raise NoDiff(f"line {target.lineno} may let other code call a stored function later")

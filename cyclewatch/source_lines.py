@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the source code of this process, unless it has changed since it was loaded."""
+"""Reads the source files of this process, except files that have changed since they were loaded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 LONGEST_LINE = 200  # characters; longer lines are truncated
 CONTEXT = 1  # lines before and after
 _LARGEST_FILE = 4_000_000  # characters
-MOST_LINES = 200_000  # of a file
+MOST_LINES = 200_000  # per file
 
 
 def read_source(path: str) -> list[str] | None:
@@ -23,7 +23,7 @@ def read_source(path: str) -> list[str] | None:
 
     Also finds notebook cells, generated code registered with ``linecache``, and modules in a zip
     file. None if the source is unavailable: it does not exist, is not text, has more than 4
-    million characters or 200,000 lines, or may have changed since this process began.
+    million characters or 200,000 lines, or may have changed since this process started.
     """
     try:
         text = _registered(path)
@@ -31,19 +31,19 @@ def read_source(path: str) -> list[str] | None:
             full = os.path.join(_folder, path)
             text = _from_file(full) if os.path.isfile(full) else _from_loader(full)
     except Exception:
-        return None  # best effort: errors include those of a module's loader
+        return None  # best effort: a module's loader may raise any error
     if text is None or "\0" in text or text.count("\n") >= MOST_LINES:
         return None
     return text.split("\n")
 
 
 def excerpts(locations: list[str]) -> list[tuple[int, list[str]]]:
-    """The number of the first line, and the lines to show, for each location.
+    """For each location, the number of the first line to show, and the lines.
 
     A location is "path:line" or "path:module.Class.field". For a line, the lines before and after
-    it are also shown. For a field, only the line that declares it is shown, or the line of the
-    class if the class does not declare the field. Lines are truncated to 200 characters. If the
-    source is not available, the list is empty.
+    it are also shown. For a field, only the line that declares it is shown. If the class does not
+    declare the field, the line of the `class` statement is shown instead. Lines are truncated to
+    200 characters. If the source is not available, there are no lines.
     """
     files: dict[str, list[str]] = {}
     fields: dict[str, dict[str, int]] = {}
@@ -65,7 +65,7 @@ def excerpts(locations: list[str]) -> list[tuple[int, list[str]]]:
 
 
 def _lines_of_fields(source: list[str]) -> dict[str, int]:
-    """The line of each "Class", and of each "Class.field" declared in a class body.
+    """Map each "Class", and each "Class.field" declared in a class body, to its line number.
 
     Classes whose name is not unique in the file are omitted.
     """
@@ -91,7 +91,7 @@ def _lines_of_fields(source: list[str]) -> dict[str, int]:
 
 
 def excerpt(source: list[str], line: int, context: int = CONTEXT) -> tuple[int, list[str]]:
-    """Return the first line number and the lines, in the format of excerpts()."""
+    """Return the first line number and the lines, as excerpts() does for each location."""
     first = max(1, line - context)
     shown = source[first - 1 : line + context] if 0 < line <= len(source) else []
     return first, [_truncate(each) for each in shown]
@@ -104,10 +104,10 @@ def _truncate(line: str) -> str:
 
 
 def _registered(path: str) -> str | None:
-    """The source registered with linecache; IPython registers each cell."""
+    """The source registered with linecache, for example by IPython for each cell."""
     linecache = sys.modules.get("linecache")
     entry = linecache.cache.get(path) if linecache is not None else None
-    # An entry with a time stamp is a copy of a file.
+    # An entry with a time stamp is a cached copy of a file; the file itself is read instead.
     if entry is None or len(entry) != 4 or entry[1] is not None:
         return None
     return "".join(entry[2]).removesuffix("\n")
@@ -118,7 +118,7 @@ def _from_file(path: str) -> str | None:
 
     with tokenize.open(path) as file:
         text = file.read(_LARGEST_FILE + 1)
-    # Checked after reading: a later change does not matter.
+    # Checked after reading, so that a change during the read is noticed.
     if len(text) > _LARGEST_FILE or not _is_unchanged(path):
         return None
     return text.removesuffix("\n")
@@ -133,7 +133,7 @@ def _from_loader(path: str) -> str | None:
         return None
     for module in list(sys.modules.values()):
         spec: Any = getattr(module, "__spec__", None)
-        # The folder of an archive in sys.path may be relative.
+        # The path of an archive in sys.path may be relative.
         if spec is not None and spec.origin and os.path.join(_folder, spec.origin) == path:
             text: str | None = spec.loader.get_source(spec.name)
             return None if text is None else text.removesuffix("\n")
@@ -141,15 +141,16 @@ def _from_loader(path: str) -> str | None:
 
 
 def _is_unchanged(path: str) -> bool:
-    """Whether the path has led to the same, unchanged file since this process began.
+    """Whether the path has referred to the same, unchanged file since this process started.
 
-    A folder or symbolic link on the path may have been replaced by an older one.
+    A directory or symbolic link on the path may have been replaced by an older one.
     """
     for each in {os.path.abspath(path), os.path.realpath(path)}:
         while True:
             status = os.lstat(each)
-            # Not the modification time of a file, which tools can change. The times of a folder
-            # also change if files are added to it; renaming it changes only its ctime.
+            # The modification time of a file is not used, because tools can change it. Adding a
+            # file to a folder changes both times of the folder; renaming the folder changes only
+            # its ctime.
             if status.st_ctime >= _process_start and (
                 not stat.S_ISDIR(status.st_mode) or status.st_mtime < _process_start
             ):
@@ -161,7 +162,7 @@ def _is_unchanged(path: str) -> bool:
 
 
 def _time_of_process_start() -> float:
-    """When this process began, in seconds since the epoch."""
+    """The start time of this process, in seconds since the epoch."""
     try:
         with open("/proc/self/stat", "rb") as file:
             ticks = int(file.read().rpartition(b")")[2].split()[19]) + 1  # rounded up

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queries of the syntax tree of a source file. They raise NoDiff if the answer is uncertain."""
+"""Queries the syntax tree of a source file. Raises NoDiff if the answer is uncertain."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CREATING = ast.Call | ast.Lambda | ast.Dict | ast.List | ast.Set | ast.Tuple
 
 
 def short(name: str) -> str:
-    """The last component of a name, such as `Model` of `function pkg.Model`."""
+    """The last component of a name, such as `Model` in `function pkg.Model`."""
     return name.rpartition(".")[2].rpartition(" ")[2]
 
 
@@ -47,7 +47,7 @@ def names_in(node: ast.AST) -> set[str]:
 
 
 def binds(statement: ast.stmt) -> Iterator[str]:
-    """The variables that a simple statement certainly assigns; targets like `a, b` are ignored."""
+    """The variables that a simple statement always assigns; targets like `a, b` are ignored."""
     match statement:
         case ast.Assign(targets=targets):
             yield from (target.id for target in targets if isinstance(target, ast.Name))
@@ -58,7 +58,7 @@ def binds(statement: ast.stmt) -> Iterator[str]:
 
 
 def leaves(source: Source, statement: ast.stmt) -> bool:
-    """Whether a statement can leave its block by return, break, continue or an uncaught raise."""
+    """Whether a statement can leave its block: return, break, continue or an uncaught raise."""
     function = source.function_of(statement)
     if not isinstance(statement, FUNCTIONS) and _always_raises(source, statement):
         return True
@@ -103,7 +103,7 @@ def check_synchronous(function: Function) -> None:
 def check_eager(source: Source, name: ast.Name) -> None:
     """Raise NoDiff if the variable is used in a generator expression, which may run later.
 
-    The first iterable of the expression is evaluated immediately.
+    The first iterable of the expression is exempt, because it is evaluated immediately.
     """
     inside: list[ast.AST] = [name]
     for each in source.ancestors(name):
@@ -125,7 +125,7 @@ def check_unused(source: Source, name: str) -> None:
 
 
 def check_bound_once(source: Source, name: str, user: ast.AST, may_be_global: bool = False) -> None:
-    """Raise NoDiff unless the variable has one value, assigned before `user`."""
+    """Raise NoDiff unless the variable is bound exactly once, before the node `user`."""
     for scope in source.ancestors(user):
         if not isinstance(scope, FUNCTIONS):
             continue
@@ -228,7 +228,7 @@ def capturing(source: Source, name: str, line: int, variable: str) -> Function:
         and variable in names_in(node) - set(parameters(node))
     ]
     if len(found) != 1:
-        raise NoDiff(f"line {line} does not begin exactly one {name} that uses {variable}")
+        raise NoDiff(f"line {line} is not the start of exactly one {name} that uses {variable}")
     method = source.parent(source.function_of(found[0]) or source.tree)
     for other in source.functions():
         around = source.parent(source.function_of(other) or source.tree)
@@ -244,7 +244,7 @@ def capturing(source: Source, name: str, line: int, variable: str) -> Function:
 
 
 def function_around(source: Source, name: str, line: int) -> Definition:
-    """The innermost function of this name around a line."""
+    """The innermost function with this name that contains a line."""
     found = [
         node
         for node in source.functions()
@@ -256,7 +256,7 @@ def function_around(source: Source, name: str, line: int) -> Definition:
 
 
 def uncalled_load(source: Source, name: str, line: int) -> ast.Attribute:
-    """The only uncalled expression `variable.name`, at `line` or else in the whole file."""
+    """The only uncalled `variable.name` at `line`, or in the whole file if `line` has none."""
     classes = {node.name for node in source.all(ast.ClassDef)}
     loads = [
         node
@@ -280,7 +280,7 @@ def check_replaceable(source: Source, node: ast.expr) -> None:
 
 
 def storing_class(source: Source, attribute: str, line: int) -> ast.ClassDef | None:
-    """The class with a method that stores the attribute of its first parameter at `line`."""
+    """The class with a method that assigns `self.<attribute>` at `line`."""
     for node in source.all(ast.Attribute):
         if node.attr == attribute and node.lineno == line and isinstance(node.ctx, ast.Store):
             function = source.function_of(node)
@@ -292,7 +292,7 @@ def storing_class(source: Source, attribute: str, line: int) -> ast.ClassDef | N
 
 
 def stored_values(source: Source, attribute: str, line: int) -> list[ast.expr]:
-    """The value stored in an attribute at `line`, otherwise all values stored in it."""
+    """The value that `line` stores in the attribute; if unknown, all values stored in it."""
     found: list[tuple[ast.stmt, ast.expr]] = []
     for statement in ast.walk(source.tree):
         match statement:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds code that may use a part of an object after the object itself is freed.
 
-The parts of an object are its attributes and items, and the results of calls with the object as an
-argument. Only one file is examined; the comment above a diff tells the user to check the rest.
+The parts of an object are its attributes, its items, and the results of calls that receive the
+object as an argument. Only one file is examined; the comment above a diff tells the user to check
+the rest.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ def _creates(source: Source, value: ast.AST, factories: set[str], created: set[s
 
 
 def _created(source: Source, scope: ast.AST, factories: set[str]) -> set[str]:
-    """The variables of a scope that refer to an object that one of the `factories` creates."""
+    """The variables in a scope that refer to objects created by one of the `factories`."""
     found: set[str] = set()
     for _ in range(2):
         for node in _own(scope):
@@ -148,8 +149,8 @@ def _inner(value: ast.AST) -> Iterator[ast.AST]:
 class _Parts:
     """Finds the parts of objects.
 
-    Parts are the attributes in `names`, the items, and the results of calls that get the object or
-    a part as an argument.
+    The parts of an object are the attributes in `names`, its items, and the results of calls that
+    receive the object or one of its parts as an argument.
     """
 
     def __init__(self, source: Source, factories: set[str], names: set[str]) -> None:
@@ -167,7 +168,7 @@ class _Parts:
         self._names = names | self._getters
 
     def is_kept(self, call: ast.Call) -> bool:
-        """Whether the object that `call` creates is stored, returned or alive at its last use."""
+        """Whether the object created by `call` is stored, is returned or stays alive while used."""
         node: ast.AST = call
         user = self._source.parent(node)
         if isinstance(user, ast.Attribute):
@@ -223,7 +224,7 @@ class _Parts:
                     )
             for node in [each for each in variables if each.id in parts and is_read(each)]:
                 for loop in loops:
-                    # The variable refers to a part of the previous object until it is assigned.
+                    # Until the variable is assigned, it refers to a part of the previous object.
                     stores = [n.lineno for n in variables if n.id == node.id and not is_read(n)]
                     begin = min((each for each in stores if each >= loop.lineno), default=0)
                     if loop.lineno <= node.lineno < begin or node.lineno > (loop.end_lineno or 0):
@@ -235,7 +236,7 @@ class _Parts:
                     )
 
     def _found(self, scope: ast.AST, created: set[str]) -> set[str]:
-        """The variables of a scope that may refer to attributes or items of created objects."""
+        """The variables in a scope that may refer to parts of the objects named in `created`."""
         parts: set[str] = set()
         for _ in range(3):
             for node in _own(scope):
@@ -321,9 +322,9 @@ def _returned(function: ast.AST) -> Iterator[ast.expr]:
 def _stored(
     scope: ast.AST, inside: set[str], attributes_of: set[str] | None = None
 ) -> Iterator[ast.expr]:
-    """The values that a scope stores in objects other than those in `inside`.
+    """The values that a scope stores in objects that no variable in `inside` refers to.
 
-    Assignments to attributes and items of the objects in `attributes_of` are ignored, too.
+    Assignments to attributes and items of the variables in `attributes_of` are omitted.
     """
     shared = {n for node in _own(scope) for n in getattr(node, "names", ()) if isinstance(n, str)}
     for node in _own(scope):
@@ -340,7 +341,7 @@ def _stored(
 
 
 def _chain(node: ast.AST) -> Iterator[ast.AST]:
-    """The expressions of `variable.attribute[0]`, outermost first."""
+    """The expressions that make up `variable.attribute[0]`, outermost first."""
     yield node
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value

@@ -32,7 +32,7 @@ _NO_FILE = "<garbage collection>"
 # Types passed to register_owner(); _native holds the readers.
 _registered_types: set[type] = set()
 
-# The process whose multiprocessing finalizer is registered; 0 for none.
+# The id of the process that has registered its multiprocessing finalizer; 0 if none.
 _finisher_pid = 0
 
 # Delivers queued notifications and completes the report files.
@@ -42,10 +42,10 @@ atexit.register(_native.shutdown)
 class Watch:
     """A watch for reference cycles that keep tensors alive; active until :meth:`stop`.
 
-    Returned by :func:`watch`, :func:`warn_tensor_cycles` and :func:`observe_tensor_cycles`. As a
-    context manager, it stops the watch on exit. A watch continues if the last reference to its
-    :class:`Watch` is dropped. The report and the statistics stay available after :meth:`stop`. All
-    methods are thread-safe.
+    Returned by :func:`watch`, :func:`warn_tensor_cycles` and :func:`observe_tensor_cycles`. In a
+    ``with`` statement, the watch stops when the block ends. Otherwise, it continues even if the
+    last reference to its :class:`Watch` is dropped. The report and the statistics stay available
+    after :meth:`stop`. All methods are thread-safe.
 
     Examples:
         >>> with cyclewatch.watch(devices="cpu") as watch:
@@ -100,10 +100,11 @@ class Watch:
         """Set the current training step, which is recorded with each collection and finding.
 
         While automatic collection is off or objects are frozen, also scans for unreachable tensors,
-        within the watch's budget. Such a scan examines the objects created since the last
-        collection, and the frozen objects. Its findings are reported in the step in which they
-        appear, and marked as not collected. A warning is logged for the first such finding. See
-        `scan_every` and `census_every` of :func:`warn_tensor_cycles`.
+        within the watch's budget. This scan examines the objects created since the last
+        collection, and the frozen objects. A scan's findings are reported in the step in which they
+        are first found, and are marked as not collected. When a scan finds unreachable tensors for
+        the first time, a warning is logged. See `scan_every` and `census_every` of
+        :func:`warn_tensor_cycles`.
 
         Args:
             number: 0 to 2**63 - 1.
@@ -130,7 +131,7 @@ class Watch:
 
     @property
     def stats(self) -> Stats:
-        """Counts of collections, objects, owners, findings and skipped work, and the time spent."""
+        """Counts of collections, objects, owners, findings and omissions, and durations."""
         return self._native_watch.stats()
 
     @property
@@ -173,34 +174,37 @@ def warn_tensor_cycles(
 ) -> Watch:
     """Warn about reference cycles that keep tensors alive, and write a report file.
 
-    For each new finding, a :class:`TensorCycleWarning` is issued at the location of the reference
-    to cut, if it is known, and the card is logged by the logger ``cyclewatch``. Both happen on
-    the main thread, after the collection. A background thread, which does not need the GIL, keeps
-    the report ``cyclewatch-<script>-<pid>.html`` up to date.
+    For each new finding, a :class:`TensorCycleWarning` is issued, attributed to the location of the
+    reference to cut if this location is known. The logger ``cyclewatch`` also logs the finding's
+    card, which describes the finding as text. Both happen on the main thread, after the collection.
+    A background thread, which does not need the GIL, keeps the report
+    ``cyclewatch-<script>-<pid>.html`` up to date.
 
     Args:
         devices: "auto" (accelerators if one is usable, else the CPU), "all", or device names such
             as ``("cuda", "cpu")`` or ``"cuda:1"``.
-        report_dir: Folder of the report files; by default the current directory. A relative path is
-            resolved at the time of the call. If it is not writable, the report is written to the
-            temporary directory, and a warning is logged.
+        report_dir: Directory for the report files; defaults to the current directory. A relative
+            path is resolved at the time of the call. If the directory is not writable, the report
+            is written to the temporary directory, and a warning is logged.
         formats: Any of "text", "json", "dot", "svg" and "html"; one file is written for each.
-        min_bytes: Ignore findings that retain fewer bytes.
+        min_bytes: Ignore findings that retain fewer bytes than this.
         budget: Share of wall time that the watch may use, above 0 and at most 1. If the budget is
             exceeded, only some collections are searched for owners. Totals are then lower bounds,
             and the report contains the number of collections that were not searched.
         capture_values: Also record values from the program, such as dict keys that are not
             identifiers.
         source_lines: Show the line of code of each reference to cut, with one line before and after
-            it. Reports contain these lines. The source is read after the collection, unless the
-            file has changed since this process began.
+            it. Reports contain these lines. The source is read after the collection; if the file
+            has changed since this process started, the lines are omitted.
         scan_every: :meth:`Watch.step` scans for unreachable tensors in each step that is a multiple
-            of this number; 0 disables scans. By default it scans while automatic collection is off
-            (``gc.disable()``, a threshold of 0) or objects are frozen (``gc.freeze()``).
-        census_every: Number of calls of :meth:`Watch.step` between two censuses of the reachable
-            tensors; 0 disables censuses. A group of tensors whose memory grew in 3 of the last 5
-            censuses is listed in `Report.growing`, and logged once. A census takes about as long as
-            :func:`census`, and is skipped if it does not fit the budget.
+            of this number; 0 disables scans. By default, every step scans while automatic
+            collection is off (``gc.disable()``, a threshold of 0) or objects are frozen
+            (``gc.freeze()``).
+        census_every: Number of calls to :meth:`Watch.step` between two censuses of the reachable
+            tensors; 0 disables censuses. A group of tensors is listed in `Report.growing`, and
+            logged once, if in at least 3 of the last 5 censuses it was larger than in the
+            preceding census. Each periodic census takes about as long as a call to :func:`census`,
+            and is skipped if it would exceed the budget.
         oom: Write a report if the program or a thread ends with an out-of-memory error, as
             :class:`oom_autopsy` does for a block.
 
@@ -208,8 +212,9 @@ def warn_tensor_cycles(
         The active watch.
 
     Raises:
-        ValueError: An invalid argument; for a device or format, the message lists the valid ones.
-        TypeError: `devices`, `formats`, `report_dir` or an integer has the wrong type.
+        ValueError: An argument is invalid. If it is a device or format, the message lists the valid
+            values.
+        TypeError: `devices`, `formats`, `report_dir` or an integer argument has the wrong type.
         RuntimeError: The watch cannot observe this interpreter's garbage collector.
 
     Examples:
@@ -257,9 +262,9 @@ def observe_tensor_cycles(
     as KeyboardInterrupt, propagate to the program. Does not write files.
 
     Args:
-        callback: Receives a :class:`Report` of that collection only.
+        callback: Receives a :class:`Report` that covers only that collection.
         devices: As in :func:`warn_tensor_cycles`.
-        min_bytes: Ignore findings that retain fewer bytes.
+        min_bytes: Ignore findings that retain fewer bytes than this.
         budget: Share of wall time that the watch may use.
         capture_values: Also record values from the program.
         source_lines: Show the line of code of each reference to cut.
@@ -339,7 +344,7 @@ def register_owner(owner_type: type, reader: Callable[[Any], Mapping[str, object
     raises an Exception, the object is skipped and counted; the reader's first exception is passed
     to ``sys.unraisablehook``. Other exceptions, such as KeyboardInterrupt, are raised on the main
     thread after the collection. An invalid result, such as more than 2**48 bytes, is logged once.
-    Only the first 64 dimensions and the first 1,000 characters of each string are read.
+    Only the first 64 dimensions of a shape and the first 1,000 characters of a string are read.
 
     Registering a type again replaces its reader.
 
@@ -434,7 +439,7 @@ def start(
         _native.start_watch(
             names_in(devices, "devices"),
             formats or [],
-            # Bytes: a file name may not be valid UTF-8.
+            # Bytes, because a file name may not be valid UTF-8.
             os.fsencode(report_dir) if report_dir is not None else None,
             os.fsencode(report_name),
             replace_report,
@@ -457,7 +462,7 @@ def start(
 
 
 def absolute_folder(report_dir: str | os.PathLike[str] | None) -> str:
-    """The absolute path: the program may change the current directory."""
+    """The absolute path of `report_dir`, which stays valid if the current directory changes."""
     try:
         folder = os.fsdecode(report_dir) if report_dir is not None else os.curdir
     except TypeError:
@@ -488,7 +493,7 @@ def warn(finding: Finding, report_path: str | None) -> None:
 
 
 def finish_with_multiprocessing(_finding: Finding, _report_path: str | None) -> None:
-    """Complete the report at the end of a multiprocessing worker."""
+    """Complete the report when a multiprocessing worker ends."""
     # Forked workers, including those of DataLoader, end with os._exit(), which skips atexit.
     global _finisher_pid
     process = sys.modules.get("multiprocessing.process")
@@ -501,14 +506,14 @@ def finish_with_multiprocessing(_finding: Finding, _report_path: str | None) -> 
 
 
 def issue_warning(finding: Finding, report_path: str | None) -> None:
-    """Issue the :class:`TensorCycleWarning` of `finding`; raises it if warnings are errors."""
+    """Issue the :class:`TensorCycleWarning` of `finding`, or raise it if warnings are errors."""
     import warnings
 
     location = finding.cut.location if finding.cut is not None else None
     path, _, line = (location or "").rpartition(":")
     known = bool(path) and line.isdigit()
     warnings.warn_explicit(
-        # Class names are arbitrary, and the message may be printed on a terminal.
+        # Class names may contain any character, and the message may be printed on a terminal.
         _native.clean_text(finding.headline) + _report_line(report_path),
         TensorCycleWarning,
         filename=path if known else _NO_FILE,
@@ -519,7 +524,7 @@ def issue_warning(finding: Finding, report_path: str | None) -> None:
 
 
 def log(level: int, message: str) -> None:
-    """Log a message of a watch; print it to stderr if logging fails."""
+    """Log a message from a watch; print it to stderr if logging fails."""
     # Imported late: `import cyclewatch` must be fast.
     try:
         import logging

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts about findings and out-of-memory errors."""
+"""Formats texts about findings and out-of-memory errors."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def failure_text(findings: Sequence[Finding], report_path: str | None = None) ->
 
 
 def oom_headline(memory: Memory) -> str:
-    """One line: the bytes requested and in use, and what uses them."""
+    """One line: the bytes requested, the bytes in use, and a breakdown of the latter."""
     requested = "" if memory.requested is None else f"{format_bytes(memory.requested)} requested, "
     parts = [f"{format_bytes(memory.reachable)} reachable from Python"]
     if memory.dead:
@@ -75,7 +75,7 @@ def oom_headline(memory: Memory) -> str:
 
 
 def oom_report(memory: Memory) -> str:
-    """The report: the headline, exact numbers, the cards of the cycles, the largest owners."""
+    """The report: the headline, exact numbers, the cards of the cycles and the largest owners."""
     rows = [
         (memory.reachable, "reachable from Python"),
         (memory.dead, _dead_words(memory)),

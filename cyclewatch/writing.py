@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def why_not(path: str | Path) -> str | None:
     """Return the reason why a file cannot be written to `path`; None if there is no known reason.
 
-    Missing folders will be created, so the nearest existing parent is checked.
+    Missing directories will be created, so the nearest existing parent is checked.
     """
     if os.path.isdir(path):
         return "it is a folder"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A callback captures the object that stores it, which keeps that object's result alive.
+"""An object stores a callback that captures the object; this cycle keeps the object's result alive.
 
 Example: python examples/awaitable.py --iterations 20 --size 1024 --device auto --watch
 """

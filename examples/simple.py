@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two nodes that refer to each other, each with a tensor, created in a loop.
+"""Repeatedly creates two nodes that refer to each other; each node has a tensor.
 
 Example: python examples/simple.py --iterations 20 --size 1024 --device auto --watch
 """

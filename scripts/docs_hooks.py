@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MkDocs hooks: adapt pages written for GitHub and docstrings written for help() to the site."""
+"""MkDocs hooks that adapt GitHub pages and help() docstrings for the documentation site."""
 
 import re
 

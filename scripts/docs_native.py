@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Griffe extension that adds the extension module's docstrings, which its stub lacks."""
+"""A Griffe extension that adds the docstrings of the native module; its stub file has none."""
 
 import importlib
 import re

@@ -35,7 +35,7 @@ PHASES = [
     ("free", "tp_clear"),
     ("gc callback", "“stop”"),
 ]
-# The column of the phase, and the action of cyclewatch in it.
+# The column of a phase, and what cyclewatch does in that phase.
 OWN_STEPS = {
     0: ("tracks the canary,", "with a weak reference"),
     2: ("walks the list: all objects", "are intact"),

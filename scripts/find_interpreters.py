@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the supported interpreters on this machine for which extensions can be built.
+"""Finds the supported interpreters on this machine for which C extensions can be built.
 
-Each version has one line with the interpreter's path, the oldest version first. The version of the
-running interpreter is omitted, because the build always includes it.
+Prints one path for each version, oldest version first. The version of the running interpreter is
+omitted, because the build always includes it.
 """
 
 import glob
@@ -25,7 +25,7 @@ print(int(usable), sys.executable)
 
 
 def candidates(version):
-    """Yield paths that may be an interpreter of `version`."""
+    """Yield the paths at which an interpreter of `version` may be found."""
     name = f"python{version[0]}.{version[1]}"
     pyenv = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
     folder = os.path.join(pyenv, "versions", f"{version[0]}.{version[1]}.*", "bin", name)
@@ -36,7 +36,7 @@ def candidates(version):
 
 
 def usable_path(candidate):
-    """Return the interpreter that `candidate` starts; None if extensions cannot be built for it."""
+    """Return the interpreter that `candidate` starts, or None if it has no C headers."""
     try:
         answer = subprocess.run(
             [candidate, "-c", QUESTION], capture_output=True, text=True, timeout=30, check=True

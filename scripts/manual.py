@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generates docs/man/cyclewatch.1 and the reference in docs/command_line.md from the parser.
 
-Run it in the source tree after changing the command line: .venv/bin/python scripts/manual.py
+Run this script in the source tree after changing the command line:
+.venv/bin/python scripts/manual.py
 """
 
 import os
@@ -33,7 +34,7 @@ def manual_page():
 
 
 def troff(text):
-    """Escape hyphens, which troff would otherwise typeset differently."""
+    """Escape hyphen-minus characters, which troff would otherwise print as U+2010."""
     return text.replace("-", "\\-")
 
 

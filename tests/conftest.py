@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = Path(os.environ.get("CYCLEWATCH_TEST_BUILD", ROOT / ".build" / "dev"))
-# Factor for timeouts (scripts/sanitize).
+# All timeouts are multiplied by this; scripts/sanitize sets it.
 PATIENCE = int(os.environ.get("CYCLEWATCH_TEST_PATIENCE", "1"))
 
 
@@ -26,20 +26,20 @@ def pytest_addoption(parser, pluginmanager):
 
 
 def pytest_configure():
-    """Restore the handler of SIGINT; shells make background jobs ignore SIGINT."""
+    """Restore the SIGINT handler, because shells make background jobs ignore SIGINT."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclasses.dataclass(frozen=True)
 class Interpreter:
-    """An interpreter that can import cyclewatch. Only the first interpreter may have torch."""
+    """An interpreter that can import cyclewatch; only the first one can also import torch."""
 
     path: str
     has_torch: bool
 
     def run(self, program, *arguments, check=True, cwd=None, timeout=120, words="", **environment):
-        """Run `program`, a path or source text, in a child process; its stdin contains `words`."""
+        """Run `program` (a path or source text) in a child process, with `words` as its stdin."""
         start = [str(program)] if isinstance(program, Path) else ["-c", textwrap.dedent(program)]
         outcome = subprocess.run(
             [self.path, "-X", "faulthandler", *start, *map(str, arguments)],
@@ -63,7 +63,7 @@ class Interpreter:
         return self.run(program).stdout.strip() == "1"
 
     def environment(self):
-        """An environment in which cyclewatch can be imported from any folder."""
+        """An environment in which cyclewatch can be imported from any directory."""
         variables = {name: value for name, value in os.environ.items() if name != "RANK"}
         package = os.environ.get("CYCLEWATCH_PACKAGE", str(ROOT))  # scripts/sanitize
         paths = [package, *filter(None, [os.environ.get("CYCLEWATCH_TEST_TOOLS")])]
@@ -136,19 +136,19 @@ def built_library(name):
 
 @pytest.fixture(scope="session")
 def backwards_clock():
-    """Path of a library to preload that makes clocks run backwards."""
+    """Path of a preloadable library that makes clocks run backwards."""
     return built_library("libbackwards_clock.so")
 
 
 @pytest.fixture(scope="session")
 def failing_allocator():
-    """Path of a library to preload that can make allocations by C++ or CPython fail."""
+    """Path of a preloadable library that can make allocations by C++ or CPython fail."""
     return built_library("libfailing_allocator.so")
 
 
 @pytest.fixture(scope="session")
 def failing_disk():
-    """Path of a library to preload that makes writing reports fail if FAILING_DISK is set."""
+    """Path of a preloadable library that makes writes to reports fail if FAILING_DISK is set."""
     return built_library("libfailing_disk.so")
 
 
@@ -160,7 +160,7 @@ def simulated_cuda():
 
 @pytest.fixture(scope="session")
 def no_network():
-    """Path of a library to preload that ends a program if it starts a process or opens a socket."""
+    """Path of a preloadable library that ends programs that start a process or open a socket."""
     with open(sys.executable, "rb") as executable:
         if executable.read(2) == b"#!":
             pytest.skip("this interpreter is a script, which starts a process")
@@ -168,7 +168,7 @@ def no_network():
 
 
 def pytest_collection_modifyitems(items):
-    """Skip tests that need a GPU if there is none."""
+    """Skip tests that need a GPU if no GPU is available."""
     on_gpu = [item for item in items if item.get_closest_marker("gpu")]
     if not on_gpu:
         return

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time of the analysis for graph shapes that could make it slow.
+// Measures the analysis of graph shapes that could make it slow.
 #include <benchmark/benchmark.h>
 
 #include <random>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command ``cyclewatch``: the parser, and one module per command.
 
-The module of a command is imported when the command is used. Its ``main(arguments) -> int``
+A command's module is imported when the command is used. Its function ``main(arguments) -> int``
 returns the exit status.
 """
 
@@ -33,4 +33,4 @@ def main(words: list[str] | None = None) -> int:
         terminal.complain(str(failure))
         return failure.status
     except KeyboardInterrupt:
-        return 128 + signal.SIGINT  # as a shell reports it
+        return 128 + signal.SIGINT  # the status that a shell reports

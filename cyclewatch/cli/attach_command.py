@@ -29,7 +29,7 @@ _STARTED, _REPORT, _ERROR = "started", "report", "error"
 
 # Runs on the main thread of the process, in a namespace that is dropped afterwards. Loads the
 # extension without the package, so that nothing is added to sys.modules and no callback is
-# registered. Defines no function, because a function and its globals are a reference cycle.
+# registered. Defines no function, because a function and its globals form a reference cycle.
 _SCRIPT = """\
 __name__ = "cyclewatch.attach"  # so that these variables are not reported
 import sys
@@ -38,7 +38,7 @@ import posix
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import ExtensionFileLoader
 try:
-    open(folder + "/started", "xb").close()  # text needs an encoding
+    open(folder + "/started", "xb").close()  # text mode needs an encoding
     try:
         # Loading the extension into a free-threaded or debug build could crash it.
         if _imp.extension_suffixes()[0] != suffix:
@@ -62,7 +62,7 @@ except OSError:
     pass  # cyclewatch attach has ended
 except KeyboardInterrupt:
     import _thread
-    _thread.interrupt_main()  # was meant for the program
+    _thread.interrupt_main()  # the interrupt was meant for the program
 """
 
 
@@ -87,7 +87,8 @@ def examine(pid: int, devices: list[str], timeout: float) -> bytes:
     Args:
         pid: The process.
         devices: As for ``cyclewatch run``.
-        timeout: Seconds to wait until the main thread of the process runs Python code.
+        timeout: Maximum number of seconds to wait for the main thread of the process to run Python
+            code.
 
     Raises:
         Failure: The process cannot be examined.
@@ -158,7 +159,7 @@ def _state(pid: int) -> str:
 
 
 def _version(pid: int) -> str | None:
-    """The Python version of the process, from the names of its mapped files.
+    """The Python version of the process, determined from the names of its mapped files.
 
     "" if no mapped file belongs to Python; None if the files cannot be listed.
     """
@@ -171,7 +172,7 @@ def _version(pid: int) -> str | None:
 
 
 def _check_paths(pid: int, folder: str) -> None:
-    """Fail if a path that the process must open is a different file there, as in a container."""
+    """Fail if a path refers to a different file for the process, which may run in a container."""
     for path in (folder, os.path.abspath(_native.__file__)):
         try:
             is_same = os.path.samefile(f"/proc/{pid}/root{path}", path)
@@ -181,8 +182,8 @@ def _check_paths(pid: int, folder: str) -> None:
             is_same = False
         if not is_same:
             raise Failure(
-                f"process {pid} does not see {path}, because it is in another mount namespace; run "
-                "cyclewatch attach in its container"
+                f"process {pid} cannot access {path}, because the process is in another mount "
+                "namespace; run cyclewatch attach in its container"
             )
 
 
@@ -211,7 +212,7 @@ def _start(pid: int, script: str) -> None:
 def _wait(pid: int, folder: str, timeout: float) -> bytes:
     deadline = time.monotonic() + timeout
     while True:
-        has_ended = _state(pid) in ("Z", "X", "")  # before the files are read
+        has_ended = _state(pid) in ("Z", "X", "")  # checked first, so that no file is missed
         names = os.listdir(folder)
         if _REPORT in names:
             return _contents(folder, _REPORT)
@@ -224,7 +225,7 @@ def _wait(pid: int, folder: str, timeout: float) -> bytes:
             _withdraw(pid)
             raise Failure(
                 f"the main thread of process {pid} has not run Python code for {timeout:g} "
-                "seconds: it is stopped, or executing C code"
+                "seconds: it is stopped or running C code"
             )
         time.sleep(_PAUSE)
 
@@ -235,7 +236,10 @@ def _contents(folder: str, name: str) -> bytes:
 
 
 def _withdraw(pid: int) -> None:
-    """Make the script empty. If it were deleted, the process would print an error."""
+    """Replace the pending script with an empty file.
+
+    The process would print an error if it tried to run a script that no longer exists.
+    """
     try:
         sys.remote_exec(pid, os.devnull)  # type: ignore[attr-defined,unused-ignore]
     except (OSError, RuntimeError):

@@ -10,7 +10,7 @@ from cyclewatch.wording import reached_bytes
 
 
 class Change(NamedTuple):
-    """One finding, compared; bytes and counts are 0 for a report that does not contain it."""
+    """How one finding changed; bytes and count are 0 for a report that lacks the finding."""
 
     signature: str
     title: str
@@ -35,7 +35,7 @@ KINDS = ("new", "grown", "shrunk", "gone", "same")
 
 
 def compare(before: cyclewatch.Report, after: cyclewatch.Report) -> list[Change]:
-    """Return one change per finding, those with the largest difference in bytes first."""
+    """Return one change per finding, sorted by the difference in bytes, largest first."""
     changes = [_change(old, new) for old, new in _pairs(before, after)]
     return sorted(changes, key=lambda each: (-abs(each.bytes_after - each.bytes_before), each))
 
@@ -53,7 +53,7 @@ def kinds_by_signature(before: cyclewatch.Report, after: cyclewatch.Report) -> d
 
 
 def remaining_variants(before: cyclewatch.Report, after: cyclewatch.Report) -> dict[str, list[str]]:
-    """For each signature that is gone: the signatures that the same finding still has."""
+    """Map each signature that is gone to the remaining signatures of its finding."""
     remaining: dict[str, list[str]] = {}
     for old, new in _pairs(before, after):
         for each in old.signatures if old and new else []:
@@ -66,7 +66,7 @@ Pair = tuple["cyclewatch.Finding | None", "cyclewatch.Finding | None"]
 
 
 def _pairs(before: cyclewatch.Report, after: cyclewatch.Report) -> list[Pair]:
-    """Pairs of findings, before and after, that have a signature in common."""
+    """Pair the findings that share a signature; None stands for a missing counterpart."""
     left = list(before.findings)
     pairs: list[Pair] = []
     for new in after.findings:

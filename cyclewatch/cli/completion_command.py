@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-_FILES = ("AFTER", "BEFORE", "FILE", "PATH", "PROGRAM")  # arguments that are completed to files
+_FILES = ("AFTER", "BEFORE", "FILE", "PATH", "PROGRAM")  # arguments completed with files
 
 
 def main(arguments: argparse.Namespace) -> int:

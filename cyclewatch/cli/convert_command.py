@@ -68,7 +68,7 @@ def _format_of(output: str | None, remedy: str) -> str:
         if suffix in (known, *(other for other, to in _OTHER_SUFFIXES.items() if to == name)):
             return name
     raise Failure(
-        f"unknown output format; {remedy} the name of --output in one of "
+        f"unknown output format; {remedy} the name of --output with one of "
         f"{', '.join('.' + suffix for suffix in _SUFFIXES.values())}",
         Status.USAGE,
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Print the changes. With --fail, return NO if a finding is new or has grown."""
+    """Print the changes. With --fail, return Status.NO if a finding is new or has grown."""
     changes = comparison.compare(*inputs.load_pair(arguments.before, arguments.after))
     by_kind = {kind: [each for each in changes if each.kind == kind] for kind in comparison.KINDS}
     if arguments.json:

@@ -24,7 +24,10 @@ _FIELDS = ("id", "title", "shape", "explanation", "advice", "before", "after", "
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Print the pattern or the diff. Return NO if there is no diff or the signature is unknown."""
+    """Print the pattern or diff.
+
+    Return Status.NO if no diff is proposed, or if no finding has the signature.
+    """
     subject = arguments.subject
     if not subject.startswith(_SIGNATURE):
         if arguments.diff:
@@ -100,14 +103,14 @@ def _explain(
         terminal.show("\n\n".join(parts), arguments.color)
     if pattern is None:
         terminal.complain(
-            "this cycle matches no known pattern; see its card for the reference to cut"
+            "this cycle does not match a known pattern; its card names the reference to cut"
         )
         return Status.NO
     return Status.OK
 
 
 def _places(finding: cyclewatch.Finding) -> str:
-    """All locations in the code to change; the card may omit some."""
+    """All code locations to change; the card may omit some of them."""
     locations: dict[tuple[str, str], list[cyclewatch.Reference]] = {}
     for number, cut in enumerate(finding.cuts):
         where = f"{cut.location} (class {cut.base_class})" if cut.base_class else cut.location

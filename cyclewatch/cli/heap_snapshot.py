@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renders a report as a V8 heap snapshot, which the memory panel of Chrome DevTools loads.
+"""Renders a report as a V8 heap snapshot, which the memory panel of Chrome DevTools can load.
 
-Each finding is a child of the root. Below it are the objects and references of its diagram; tensors
-have the size of their storage. The format stores nodes and edges in flat arrays, with seven numbers
-per node and three per edge; names are indices into a list of strings.
+Each finding is a child of the root and contains the objects and references of its diagram. Each
+tensor has the size of its storage. The format stores nodes and edges in flat arrays, with
+seven numbers per node and three per edge. Names are indices into a list of strings.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _NODE_TYPES = (
 _EDGE_FIELDS = ("type", "name_or_index", "to_node")
 _EDGE_TYPES = ("context", "element", "property", "internal", "hidden", "shortcut", "weak")
 _MAX_SIZE = (1 << 32) - 1  # DevTools stores sizes in 32 bits
-# Only the sizes of storages are in reports. DevTools hides objects of size 0 and what they retain.
+# Reports contain only the sizes of storages. DevTools hides objects of size 0 and all objects that
+# they retain.
 _UNKNOWN_SIZE = 1
 
 
@@ -85,7 +86,7 @@ class _Graph:
         nodes: list[int] = []
         edges: list[int] = []
         for number, (kind, name, size) in enumerate(self.nodes):
-            # V8 uses odd ids for heap objects.
+            # V8 gives heap objects odd ids.
             nodes += [_NODE_TYPES.index(kind), position(name), 2 * number + 1, size]
             nodes += [len(self.edges[number]), 0, 0]
             for edge_kind, label, target in self.edges[number]:

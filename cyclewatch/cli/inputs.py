@@ -13,7 +13,8 @@ from cyclewatch import _native
 from cyclewatch.cli import terminal
 from cyclewatch.cli.failures import Failure, Status
 
-# Suffixes of reports in a folder. If two files differ only in their suffix, the first is read.
+# Suffixes of reports in a folder, most preferred first. If files differ only in their suffixes,
+# only one of them is read.
 _SUFFIXES = (".json", ".html", ".htm")
 
 

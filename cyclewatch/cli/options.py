@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Converts option values, and defines the settings of ``cyclewatch run``."""
+"""Parses option values, and defines the settings of ``cyclewatch run``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CONVERSIONS = ("text", "json", "dot", "svg", "png", "html", "heapsnapshot")
 
 
 def byte_count(word: str) -> int:
-    """Convert "64", "64K", "1.5MiB" or "2GB" to bytes; all units are powers of 1024."""
+    """Parse a size such as "64", "64K", "1.5MiB" or "2GB"; all units are powers of 1024."""
     text = word.strip().lower().removesuffix("b").removesuffix("i")
     factor = 1
     if text[-1:] in "kmgt" and text[:-1]:
@@ -27,7 +27,7 @@ def byte_count(word: str) -> int:
 
 
 def share(word: str) -> float:
-    """Convert a share of wall time: "0.01" or "1%"."""
+    """Parse a share of wall time, such as "0.01" or "1%"."""
     try:
         value = float(word.removesuffix("%")) / (100 if word.endswith("%") else 1)
     except ValueError:
@@ -38,7 +38,7 @@ def share(word: str) -> float:
 
 
 def seconds(word: str) -> float:
-    """Convert a number of seconds."""
+    """Parse a number of seconds."""
     try:
         value = float(word)
     except ValueError:
@@ -49,7 +49,7 @@ def seconds(word: str) -> float:
 
 
 def seconds_or_never(word: str) -> float:
-    """Convert a number of seconds, or 0 for never."""
+    """Parse a number of seconds; 0 means never."""
     try:
         return 0.0 if float(word) == 0 else seconds(word)
     except ValueError:
@@ -57,27 +57,27 @@ def seconds_or_never(word: str) -> float:
 
 
 def columns(word: str) -> int:
-    """Convert a number of columns."""
+    """Parse a number of columns."""
     if not word.isdecimal() or not 40 <= int(word) <= 10_000:
         raise ValueError(f"a number of columns from 40 to 10000, not {word!r}")
     return int(word)
 
 
 def count(word: str) -> int:
-    """Convert a positive integer."""
+    """Parse a positive integer."""
     if not word.isdecimal() or int(word) == 0:
         raise ValueError(f"a positive integer, not {word!r}")
     return int(word)
 
 
 def names(word: str) -> list[str]:
-    """Convert a comma-separated list."""
+    """Parse a comma-separated list."""
     return [name for name in word.split(",") if name]
 
 
 # The settings of the process watch: converter (None for a boolean) and default. A converter raises
-# ValueError with the expected value. "min_bytes" is --min-bytes of ``cyclewatch run`` and the
-# environment variable CYCLEWATCH_MIN_BYTES.
+# ValueError with a description of valid values. For example, "min_bytes" is set by --min-bytes of
+# ``cyclewatch run`` or by the environment variable CYCLEWATCH_MIN_BYTES.
 WATCH_SETTINGS: dict[str, tuple[Callable[[str], object] | None, object]] = {
     "devices": (names, ["auto"]),
     "output": (str, None),

@@ -13,7 +13,7 @@ from cyclewatch.writing import why_not
 
 
 def write(path: str, contents: str | bytes, force: bool) -> None:
-    """Write to `path` ("-": standard output). Replace an existing file only if `force`."""
+    """Write to `path` ("-": standard output). Replace an existing file only if `force` is true."""
     if path == "-":
         terminal.raw(contents)
         return
@@ -27,7 +27,7 @@ def write(path: str, contents: str | bytes, force: bool) -> None:
 
 
 def make_folder(path: str) -> None:
-    """Create a folder for several files, unless it exists."""
+    """Create a directory for several files, unless it already exists."""
     try:
         os.makedirs(path, exist_ok=True)
     except OSError as error:
@@ -48,7 +48,7 @@ def refuse_unwritable(path: str) -> None:
 
 
 def _is_device(path: str) -> bool:
-    # /dev/null, a terminal or a pipe: writing replaces nothing.
+    # Writing to /dev/null, a terminal or a pipe does not replace a file.
     try:
         mode = os.stat(path).st_mode
     except OSError:

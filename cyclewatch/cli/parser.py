@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parser. The manual page, docs/command_line.md and shell completion are generated from it."""
+"""The command-line parser.
+
+The manual page, docs/command_line.md and shell completion are generated from the parser.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +20,17 @@ if TYPE_CHECKING:
 PROGRAM = "cyclewatch"
 SUMMARY = "find reference cycles that keep device memory alive, and the reference to cut"
 ENVIRONMENT = (
-    "CYCLEWATCH=1 watches every Python program of this installation, as run does; 0 or an empty "
-    "value turns that off. Each option of run has a variable, such as CYCLEWATCH_MIN_BYTES for "
-    "--min-bytes and CYCLEWATCH_FAIL=1 for --fail."
+    "CYCLEWATCH=1 watches every program that this Python installation runs, as cyclewatch run "
+    "does; 0 or an empty value disables this. Each option of run has a corresponding variable, "
+    "such as CYCLEWATCH_MIN_BYTES for --min-bytes and CYCLEWATCH_FAIL=1 for --fail."
 )
 EXIT_STATUS = (
     "0: success. 1: a negative answer (verify: the fix is not verified; diff --fail: a finding is "
-    "new or has grown; show and explain: no finding has the signature, its pattern is unknown, or "
-    "there is no diff). "
-    "2: usage error. 3: a file cannot be read or written, is not a report, or exists already. run "
-    "exits with the status of the program, or is terminated by the same signal; with --fail, it "
-    "exits with 1 instead of 0 if there are findings."
+    "new or has grown; show and explain: no finding has the signature, the finding does not match "
+    "a known pattern, or no diff is proposed). "
+    "2: usage error. 3: a file cannot be read or written, is not a report, or already exists. run "
+    "exits with the status of the program, or is terminated by the same signal as the program. "
+    "With --fail, it exits with 1 instead of 0 if there are findings."
 )
 
 
@@ -36,7 +39,7 @@ class _Parser(argparse.ArgumentParser):
         terminal.show(message.rstrip("\n"))  # only --help and --version print through argparse
 
     def parse_known_args(self, *words: Any) -> Any:  # type: ignore[override]
-        # argparse lets the main parser report the unknown options of a command.
+        # By default, argparse reports a command's unknown options through the main parser.
         arguments, unknown = super().parse_known_args(*words)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -165,8 +168,9 @@ def _add_run(command: Callable[..., _Parser]) -> None:
     run.setting(
         *("-o", "--output"),
         metavar="PATH",
-        help="file or folder of the report. {script}, {pid} and {rank} are replaced; RANK is "
-        "appended to a name without {rank} (default: "
+        help="file or folder for the report. {script}, {pid} and {rank} are replaced by their "
+        "values. If the environment variable RANK is set, its value is appended to a name that "
+        "does not contain {rank} (default: "
         "cyclewatch-<script>[-rank<RANK>]-<pid>.html in the current directory)",
     )
     run.setting(
@@ -178,17 +182,18 @@ def _add_run(command: Callable[..., _Parser]) -> None:
     run.setting(
         "--min-bytes",
         metavar="BYTES",
-        help="ignore findings that retain fewer bytes, such as 64K or 1.5M (default: 0)",
+        help="ignore findings that retain fewer bytes than this size, such as 64K or 1.5M "
+        "(default: 0)",
     )
     run.setting(
         "--budget",
         metavar="SHARE",
-        help="share of wall time that the watch may use, such as 0.01 or 1%%; if it is exceeded, "
-        "only some collections are searched (default: 0.01)",
+        help="share of wall time that the watch may use, such as 0.01 or 1%%; if this share is "
+        "exceeded, only some collections are searched (default: 0.01)",
     )
     run.setting(
         "--no-source",
-        help="do not show lines of the program's source code in the report and in cards",
+        help="omit lines of the program's source code from the report and the cards",
     )
     run.setting(
         "--fail",
@@ -204,19 +209,20 @@ def _add_run(command: Callable[..., _Parser]) -> None:
     run.setting(
         "--scan-every",
         metavar="SECONDS",
-        help="scan for unreachable tensors on the main thread at this interval, while automatic "
-        "collection is off or objects are frozen; 0 never scans (default: one scan at exit)",
+        help="scan for unreachable tensors at this interval, while automatic collection is off or "
+        "objects are frozen; scans run on the main thread, and 0 disables them "
+        "(default: one scan at exit)",
     )
     run.setting(
         "--census-every",
         metavar="SECONDS",
-        help="list the reachable tensors on the main thread at this interval, within the budget, "
-        "and report those whose memory grows",
+        help="list the reachable tensors at this interval, within the budget, and report those "
+        "whose memory use grows; runs on the main thread",
     )
     run.setting(
         "--collect-at-exit",
         help="call gc.collect() at exit, after the program's exit handlers, to find cycles that "
-        "were not collected yet",
+        "have not been collected yet",
     )
     run.setting(
         "--follow-fork",
@@ -308,16 +314,16 @@ def _add_readers(command: Callable[..., _Parser]) -> None:
     explain = command(
         "explain",
         "explain a pattern and how to fix it",
-        "Print the explanation of a pattern, with example code before and after the fix. For a "
-        "signature, search the reports for the finding, and also print its card and all locations "
-        "in the code to change.",
+        "Print the explanation of a pattern, with example code before and after the fix. Given a "
+        "signature, search the reports for the finding, and also print its card and all code "
+        "locations to change.",
     )
     explain.switch(
         "--diff",
         help="for a signature: print a change to the source that removes the cycle, as a unified "
-        "diff for patch -p0 or git apply -p0. Exits with 1 and a reason if the change is not "
-        "mechanical, the source has changed since the run, the report has no source lines, or the "
-        "source is not below the current directory",
+        "diff for patch -p0 or git apply -p0. Exits with 1 and prints a reason if the change "
+        "cannot be made mechanically, the source has changed since the run, the report has no "
+        "source lines, or the source is not below the current directory",
     )
     _add_layout(explain)
     explain.add_argument(
@@ -344,8 +350,8 @@ def _add_comparisons(command: Callable[..., _Parser]) -> None:
     verify = command(
         "verify",
         "check that a fix worked",
-        "Exit with 0 only if every expected signature was found before and is gone after, and the "
-        "bytes retained by cycles decreased.",
+        "Exit with 0 only if every expected signature is in BEFORE but not in AFTER, and cycles "
+        "retain fewer bytes in AFTER.",
     )
     verify.option(
         *("-e", "--expect"),
@@ -379,7 +385,7 @@ def _add_writers(command: Callable[..., _Parser]) -> None:
         "merge",
         "merge reports",
         "Merge the reports of several processes, ranks or runs. Findings with "
-        "the same signature become one finding, with its occurrences in each process.",
+        "the same signature become one finding that lists the occurrences in each process.",
     )
     _add_output(merge, "output file (default: standard output, as JSON)")
     _add_files(merge)
@@ -388,9 +394,9 @@ def _add_writers(command: Callable[..., _Parser]) -> None:
         "strip",
         "remove private information from a report",
         "Write a report without the program's paths, names or source code. The source code is "
-        "always removed, because it contains paths and names. Signatures are kept to identify "
-        "findings. Signatures are hashes of the names in a cycle, so somebody who guesses all of "
-        "these names can use the signature to check the guess.",
+        "always removed, because it contains paths and names. Signatures are kept, so that "
+        "findings can be identified. Signatures are hashes of the names in a cycle, so anyone who "
+        "guesses all of these names can use the signature to check the guess.",
     )
     strip.switch("--source", help="remove the lines of source code")
     strip.switch("--paths", help="remove folders: /home/me/train.py:30 becomes train.py:30")
@@ -407,7 +413,7 @@ def _add_writers(command: Callable[..., _Parser]) -> None:
         "print a shell completion script",
         "Print a completion script (needs shtab: pip install cyclewatch[cli]). For bash, add eval "
         '"$(cyclewatch completion bash)" to ~/.bashrc. For zsh, save the output as _cyclewatch in '
-        "a folder of $fpath.",
+        "a directory on $fpath.",
     )
     completion.add_argument("shell", metavar="SHELL", help="bash, zsh or tcsh")
 

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import cyclewatch
 
-# Program and arguments; {svg} and {png} are files.
+# Each program and its arguments; {svg} and {png} are replaced by file names.
 _CONVERTERS = (
     ("rsvg-convert", "--format=png", "--zoom=2", "--output={png}", "{svg}"),
     ("resvg", "--zoom", "2", "{svg}", "{png}"),

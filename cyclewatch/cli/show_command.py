@@ -18,7 +18,7 @@ _HEADING = re.compile(r"#(\d+)\s")
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Print the selected cards. Return NO if a signature is not in any of the reports."""
+    """Print the selected cards. Return Status.NO if a signature is not in any of the reports."""
     loaded = inputs.load(arguments.files)
     if arguments.json:
         terminal.raw(json.dumps([_as_data(each, arguments) for each in loaded], indent=1) + "\n")

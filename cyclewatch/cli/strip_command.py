@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 # Fields that contain only a path and a line.
 _LOCATIONS = frozenset({"location", "allocated_at", "script"})
 _FOLDERS_OF_LOCATION = re.compile(r"^.*[/\\]", re.DOTALL)
-# The folders of a path in a sentence: everything up to the last "/".
+# The folders of a path that is embedded in message text: everything up to the last "/".
 _FOLDERS = re.compile(
     r"(?<![\w/.~-])(?:[A-Za-z]:)?[~.\w@+-]*(?:[/\\][^\s/\\:,;()]+)*[/\\](?=[^\s/\\])"
 )
-# A name in a sentence: in backquotes, after a dot, or in snake_case or camelCase.
+# A name that is embedded in message text: in backquotes, after a dot, in snake_case or camelCase.
 _QUOTED = re.compile(r"`[^`]*`|\b[\w.]*\.\w+|\b\w*[^\W_]_\w*|\b_\w+|\b\w*[a-z][A-Z]\w*")
 _NAME = re.compile(r"[^\W\d]\w*")
 # Packages whose names are not private.
@@ -41,13 +41,13 @@ _PUBLIC_NAMES = frozenset(
         *("generator", "coroutine", "lambda", "locals", "tb_frame", "tb_next", "f_back", "at"),
         *("f_locals", "cell_contents"),
         *("instance", "code", "globals", "x", "py", "weakref", "ref", "gc"),
-        # Units, and functions that the advice mentions.
+        # Units, and functions that the advice texts mention.
         *("KiB", "MiB", "GiB", "TiB", "PiB", "EiB"),
         *("namespace", "pop", "error", "with_traceback", "clear_frames"),
         *("close", "aclose", "cancel"),
     }
 )
-# Fields that contain names from the program; other fields are sentences that may quote names.
+# Fields that contain names from the program; other fields are texts that may quote names.
 _NAMED = frozenset(
     {
         *("holder", "holder_path", "base_class", "label", "target", "raw_path"),
@@ -86,7 +86,7 @@ def main(arguments: argparse.Namespace) -> int:
         for reference in [*finding["cut"], *finding["alternatives"], *finding["cycle"]]:
             reference.pop("source", None)
     if arguments.paths or arguments.names:
-        # --names removes folders, too: their names are private.
+        # --names also removes folders, because the names of folders are private.
         data = _without_folders(data)
     if arguments.names:
         pseudonyms = _pseudonyms(data)
@@ -106,7 +106,7 @@ def _each_text(value: Any, change: Any, key: str = "") -> Any:
 
 
 def _without_folders(data: Any) -> Any:
-    """Remove the folders from all paths, including the locations in sentences."""
+    """Remove the folders from all paths, including file locations embedded in message text."""
     folders: set[str] = set()
 
     def remember(text: str, key: str) -> str:
@@ -127,7 +127,7 @@ def _without_folders(data: Any) -> Any:
 
 
 def _pseudonyms(data: dict[str, Any]) -> dict[str, str]:
-    """Map each private name to a pseudonym, numbered in the order of the report."""
+    """Map each private name to a pseudonym, numbered in order of appearance."""
     found: dict[str, None] = {}
 
     def collect(value: Any, key: str = "") -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints to the terminal. Control characters in text from reports are replaced.
 
-Color needs a terminal and rich (``pip install cyclewatch[cli]``).
+Color requires a terminal and the rich package (``pip install cyclewatch[cli]``).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _USUAL_WIDTH = 100  # the default of Report.to_text()
 
 
 def width(requested: int | None) -> int:
-    """The output width: `requested`, else COLUMNS, else the width of the terminal, else 100."""
+    """The output width: `requested` if given, else COLUMNS, else the terminal's width, else 100."""
     if requested is not None:
         return requested
     if "COLUMNS" in os.environ or _is_terminal(sys.stdout):
@@ -75,7 +75,7 @@ def note(text: str) -> None:
     try:
         for line in text.split("\n"):
             _plain(sys.stderr, line)
-    except OSError:  # cannot be reported
+    except OSError:  # an error on stderr cannot be reported
         _discard_buffered(sys.stderr)
 
 
@@ -86,7 +86,7 @@ def complain(sentence: str) -> None:
 
 @contextlib.contextmanager
 def _output() -> Iterator[None]:
-    """Handle write errors on standard output; ignore a pipe that its reader has closed."""
+    """Handle write errors on standard output; a broken pipe is ignored."""
     try:
         yield
     except OSError as error:
@@ -125,7 +125,7 @@ def _console(stream: TextIO | None, color: str) -> Any | None:
         from rich.console import Console
     except ImportError:
         return None
-    # Not directly to the stream: rich exits on a broken pipe.
+    # rich writes to a buffer, because it would exit if it wrote to a broken pipe.
     return Console(
         file=io.StringIO(),
         force_terminal=True,

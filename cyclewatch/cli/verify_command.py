@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Return OK if all expected findings are gone and cycles retain fewer bytes than before."""
+    """Return Status.OK if all expected findings are gone and cycles retain less memory."""
     before, after = inputs.load_pair(arguments.before, arguments.after)
     kinds = comparison.kinds_by_signature(before, after)
     gone = {signature: kinds.get(signature, "absent") for signature in arguments.expect}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pytest plugin: fails tests that create reference cycles that keep tensors alive.
+"""The pytest plugin: fails tests whose reference cycles keep tensors alive.
 
 Every pytest run loads this file if cyclewatch is installed. It imports the rest of the plugin only
 when ``--cyclewatch``, its ini key or a mark requests a check.
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
     from cyclewatch import Watch
 
-# The attribute of a test report that contains the records of its phase; serialized by xdist.
+# The attribute of a test report that contains the records of the phase. xdist serializes it.
 REPORT_ATTRIBUTE = "cyclewatch_records"
 
 MARKS = (
     "no_tensor_cycles: fail this test if it creates reference cycles that keep tensors alive, even "
     "with --cyclewatch=off.",
-    "allow_tensor_cycles(reason, max_bytes=None, pattern=None): accept reference cycles "
-    "that keep tensors alive in this test; pattern='closure-*' and max_bytes='1 MB' (per phase) "
-    "restrict which cycles are accepted.",
+    "allow_tensor_cycles(reason, max_bytes=None, pattern=None): in this test, accept "
+    "reference cycles that keep tensors alive. Arguments such as pattern='closure-*' and "
+    "max_bytes='1 MB' (per phase) limit which cycles are accepted.",
 )
 
 
@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marks, and set the plugin up if it is enabled."""
+    """Declare the marks, and set up the plugin if it is enabled."""
     for mark in MARKS:
         config.addinivalue_line("markers", mark)
     settings = read_settings(config)
@@ -48,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Set the plugin up if a test is marked, and add the fixture of --cyclewatch-live."""
+    """Set up the plugin if a test is marked, and add the fixture for --cyclewatch-live."""
     if read_settings(config).live:
         from cyclewatch.pytest_plugin.live_check import add_fixture
 
@@ -60,7 +60,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_report_from_serializable(config: pytest.Config, data: dict[str, Any]) -> None:
-    """Set the summary up in the controller of xdist when a worker reports a checked test."""
+    """Set up the summary in the xdist controller when a worker reports a checked test."""
     if REPORT_ATTRIBUTE in data:
         _set_up(config, read_settings(config))
 
@@ -81,14 +81,17 @@ def tensor_cycles(pytestconfig: pytest.Config) -> Iterator[Watch]:
 
 @pytest.fixture
 def tensors_released(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fails the test if more tensor memory is reachable after it than before; names the holders."""
+    """Fails a test that leaves more tensor memory reachable than before.
+
+    The message shows what keeps this memory alive.
+    """
     from cyclewatch.pytest_plugin.live_check import check_live_tensors
 
     yield from check_live_tensors(request, read_settings(request.config))
 
 
 def is_controller(config: pytest.Config) -> bool:
-    """Whether this process only distributes tests to the workers of xdist."""
+    """Whether this process only distributes tests to xdist workers."""
     return config.getoption("dist", "no") != "no" and not hasattr(config, "workeroutput")
 
 

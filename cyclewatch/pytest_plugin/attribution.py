@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from cyclewatch import Finding
 
-# The whole heap is checked after this many new survivors, or new objects of any kind.
+# The whole heap is checked after this many new survivors, or this many new objects of any kind.
 _MAX_SURVIVORS = 64
 _MAX_OBJECTS = 200_000
 
@@ -48,7 +48,7 @@ class Survivors:
         self._new_objects = 0
 
     def record(self, item: pytest.Item, when: str) -> None:
-        """Add the owners among the unfrozen objects: those that the test created."""
+        """Add all owners that are not frozen. Frozen objects existed before the test began."""
         objects = gc.get_objects()
         self._new_objects += len(objects) if when == "teardown" else 0
         types = set(registered_types())
@@ -84,10 +84,10 @@ class Survivors:
         return list(self._survivors.values())
 
     def reassign_fixtures(self, ended: set[object], item: pytest.Item) -> bool:
-        """Attribute to `item` the survivors that the setup of the nodes in `ended` created.
+        """Attribute to `item` the survivors that were created by the setup of a node in `ended`.
 
-        pytest tears these nodes down together with `item`. Returns True if any of the survivors are
-        alive.
+        pytest tears these nodes down together with `item`. Returns True if any of these survivors
+        are alive.
         """
         found = False
         for each in self.alive() if ended else []:
@@ -110,7 +110,7 @@ class Survivors:
 
 
 def creators(finding: Finding, freed: Iterable[Survivor]) -> dict[pytest.Item, str]:
-    """Map each test that created one of the survivors in `freed` to the phase that created it.
+    """Map each test that created a survivor in `freed` to the phase in which this happened.
 
     Only survivors that have the type of an owner of `finding` are considered.
     """

@@ -33,8 +33,8 @@ class BaselineError(ValueError):
 
 @dataclass(frozen=True)
 class Entry:
-    """A known cycle: its count in the first run, a test that created it, and the reason to accept
-    it."""
+    """A known cycle: its count in the first run, a test that created it, and the reason for
+    accepting it."""
 
     count: int
     test: str
@@ -77,9 +77,9 @@ class Baseline:
             raise BaselineError(f"the baseline {path} cannot be read: {why}") from None
         except (ValueError, RecursionError) as error:
             remedy = (
-                "keep the lines of both sides and remove the markers"
+                "keep the lines of both sides and remove the conflict markers"
                 if "<<<<<<<" in text
-                else "correct it, or delete the file and run --cyclewatch-update-baseline"
+                else "correct the file, or delete it and run with --cyclewatch-update-baseline"
             )
             raise BaselineError(f"the baseline {path} is not valid: {error}; {remedy}") from None
         if not isinstance(whole, dict) or whole.get("version") != VERSION:
@@ -130,7 +130,7 @@ class BaselineUpdate:
     """Compares a run with the baseline, and creates or updates the file if requested."""
 
     def __init__(self, settings: Settings, baseline: Baseline) -> None:
-        """`baseline` is the contents of the file when the run began."""
+        """`baseline` contains the entries of the file at the start of the run."""
         assert settings.baseline is not None
         self._path = settings.baseline
         self._baseline = baseline
@@ -150,8 +150,9 @@ class BaselineUpdate:
         """Compare the baseline with the `records` of the run. Returns lines for the summary.
 
         Raises OSError if the file cannot be written. `passed` contains the tests that were checked
-        and passed. A failed test may have stopped before it created its cycle. `collected` contains
-        the tests named in the baseline that pytest collected, whether or not they ran.
+        and passed. Failed tests are excluded, because they may have stopped before they created
+        their cycles. `collected` contains the tests named in the baseline that pytest collected,
+        whether or not they ran.
         """
         if self._is_first:
             return self._create(records, session)
@@ -172,7 +173,7 @@ class BaselineUpdate:
         self.fails = self._strict
         return [
             *(f"vanished: {entry.line(signature)}" for signature, entry in vanished.items()),
-            f"{len(vanished)} of the baseline {self._path} have vanished; "
+            f"the baseline {self._path} has vanished entries: {len(vanished)}; "
             "remove them with --cyclewatch-update-baseline",
         ]
 
@@ -191,7 +192,7 @@ class BaselineUpdate:
 def _has_vanished(
     test: str, passed: Collection[str], collected: Collection[str], session: pytest.Session
 ) -> bool:
-    # Either the entry's test passed, or it no longer exists and other tests of its file passed.
+    # Either the entry's test passed, or the test no longer exists and others in its file passed.
     if test in passed:
         return True
     config = session.config

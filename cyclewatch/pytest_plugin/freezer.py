@@ -2,8 +2,9 @@
 """Freezes older objects while a test is checked, so that a full collection is cheap.
 
 All objects that are alive when a test begins are frozen (``gc.freeze``). A collection then visits
-only objects that the test created, so cycles of older objects are not attributed to it. Freezing
-and unfreezing take constant time; only :meth:`Freezer.collect_everything` visits the whole heap.
+only objects that the test created, so cycles of older objects are not attributed to the test.
+Freezing and unfreezing take constant time; only :meth:`Freezer.collect_everything` visits the whole
+heap.
 """
 
 from __future__ import annotations
@@ -55,14 +56,14 @@ class Freezer:
         return False
 
     def collect_everything(self) -> None:
-        """Collect the whole heap, including the frozen objects."""
+        """Collect garbage in the whole heap, including the frozen objects."""
         if self._enabled:
             gc.unfreeze()
         collect()
         self._freeze()
 
     def close(self) -> None:
-        """Unfreeze. A later collection frees any garbage among the frozen objects."""
+        """Unfreeze. A later collection frees any garbage among the objects that were frozen."""
         if self.is_open and self._enabled:
             gc.unfreeze()
         self.is_open = False

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cyclewatch.pytest_plugin.options import Settings
     from cyclewatch.pytest_plugin.records import CycleRecord, ProcessResults
 
-# A phase's hook, as pluggy expects a wrapper.
+# The return type that pluggy expects of a hook wrapper, here the wrapper for a phase.
 Phase = Generator[None, Any, Any]
 
 
@@ -52,8 +52,8 @@ class TestHooks:
         self._whole_run: Watch | None = None
         if self._freezer.frozen_by_program:
             results.notes.append(
-                "the program has frozen objects (gc.freeze), so cyclewatch did not freeze others; "
-                "each check collected all objects that are not frozen"
+                "the program has frozen objects (gc.freeze), so cyclewatch did not freeze any; "
+                "each check examined all objects that were not frozen"
             )
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
@@ -79,7 +79,7 @@ class TestHooks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, nextitem: pytest.Item | None) -> Phase:
-        """Check again after pytest has released the test.
+        """Check again after pytest has dropped its references to the test.
 
         If the next test is not checked, also check the whole heap and unfreeze.
         """
@@ -97,7 +97,7 @@ class TestHooks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Phase:
-        """Begin a run of the test, and check its setup. Other plugins may rerun a test."""
+        """Begin a run of the test, and check its setup. Other plugins may run the test again."""
         self._run = self._begin(item)
         error_message = ""
         if self._run is not None:
@@ -107,7 +107,7 @@ class TestHooks:
                 error_message = str(error)
         result = yield from self._checked("setup")
         if error_message:
-            # Not earlier: other plugins expect their setup to run before their teardown.
+            # Fails only now, because other plugins expect their setup to run before their teardown.
             pytest.fail(error_message, pytrace=False)
         return result
 
@@ -120,7 +120,7 @@ class TestHooks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, nextitem: pytest.Item | None) -> Phase:
-        """Check the teardown, including class and module teardown if this is their last test."""
+        """Check the teardown of the test, and of each class or module that ends with it."""
         return (yield from self._checked("teardown", nextitem))
 
     @pytest.hookimpl(wrapper=True)
@@ -142,7 +142,7 @@ class TestHooks:
             item.user_properties.append((f"cyclewatch.{record['status']}", value))
         report = yield
         setattr(report, REPORT_ATTRIBUTE, records)
-        # Only now: pytest fetches the error of a unittest.TestCase from the item.
+        # Read only now: for a unittest.TestCase, pytest sets `call.excinfo` as it makes the report.
         error = call.excinfo.value if call.excinfo is not None else None
         if isinstance(error, (TensorCycle, TensorCycleError)):
             point_at_cycle(report, records, str(error), item.config)
@@ -191,7 +191,7 @@ def point_at_cycle(
     if crash is None or not new:
         return
     largest = max(new, key=lambda record: record["retained_bytes"])
-    # In CI, and with -vv, pytest's list of failures shows the whole message.
+    # In CI and with -vv, pytest's list of failures would show the whole message.
     crash.message = text.partition("\n")[0]
     # pytest expects an absolute path.
     crash.path = os.path.normpath(config.rootpath / largest["path"])
@@ -199,14 +199,14 @@ def point_at_cycle(
 
 
 def forget_last_exception() -> None:
-    """Delete the exception of the last failed test, which pytest keeps for post-mortems."""
+    """Delete the exception of the last failed test, which pytest keeps for debugging."""
     for name in ("last_exc", "last_type", "last_value", "last_traceback"):
         if hasattr(sys, name):
             delattr(sys, name)
 
 
 def clear_frames(exceptions: Iterable[BaseException]) -> None:
-    """Clear the frames of `exceptions`, of their causes and contexts, and of the members of groups.
+    """Clear the frames of `exceptions`, their causes and contexts, and members of exception groups.
 
     Running frames are not cleared. The exceptions and the line numbers in their tracebacks do not
     change, so they are printed as before.
@@ -222,6 +222,6 @@ def _clear(frame: Any) -> None:
     with contextlib.suppress(RuntimeError):
         frame.clear()
         if frame.f_code.co_flags & inspect.CO_OPTIMIZED:
-            # Before 3.13, reading the locals (as pytest does) leaves a copy in the frame; reading
-            # them again updates it.
+            # Before 3.13, reading the locals (as pytest does) leaves a copy in the frame. Reading
+            # the locals again updates this copy.
             _ = frame.f_locals

@@ -52,17 +52,17 @@ class LateTensorCycle(TensorCycle):
 
 @dataclass
 class TestRun:
-    """One run of one test, from its setup until pytest has released it."""
+    """One run of one test, from its setup until pytest drops its references to the test."""
 
     item: pytest.Item
-    # Whether a new cycle fails the test; otherwise it is only a warning.
+    # Whether a new cycle fails the test; otherwise, the cycle only causes a warning.
     fails: bool
     allowances: list[Allowance] = field(default_factory=list)
     # Whether the test was skipped, or failed for another reason.
     raised: bool = False
     # Exceptions whose frames will be cleared.
     exceptions: list[BaseException] = field(default_factory=list)
-    # In the current phase.
+    # The errors that assertions raised in the current phase.
     assertions: ReportedAssertions = field(default_factory=ReportedAssertions)
     # The findings of the current phase, until its report is created; `text` describes the new ones.
     records: list[CycleRecord] = field(default_factory=list)
@@ -97,7 +97,7 @@ class LeakCheck:
         """Make ``item.runtest()`` run the body --cyclewatch-repeat times.
 
         Yields a function that returns whether at least two of the runs created the cycle of a given
-        finding. A doctest runs once, because its names are gone after the first run.
+        finding. A doctest runs once, because the first run clears its namespace.
         """
         times = self._settings.repeat
         if when != "call" or times == 1 or isinstance(item, pytest.DoctestItem):
@@ -113,8 +113,8 @@ class LeakCheck:
                     self._freezer.collect()
                 runs_with.update(finding.signature for finding in watch.report().findings)
 
-        # Set on the instance, so that captured output, fixtures and time limits apply as for one
-        # run.
+        # Set on the instance, so that captured output, fixtures and time limits apply as to a
+        # single run.
         item.runtest = runtest  # type: ignore[method-assign]
         try:
             yield lambda finding: runs_with[finding.signature] > 1
@@ -133,10 +133,10 @@ class LeakCheck:
         """Find the cycles that the phase left as garbage.
 
         Raises TensorCycle if these cycles fail the test. If the phase itself raised `error`, the
-        text of TensorCycle is added to its report instead.
+        text of the TensorCycle exception is added to the phase's report instead.
         """
         if when == "teardown" and isinstance(run.item, pytest.Function):
-            # The values of torn-down fixtures, which pytest is about to drop.
+            # Drops the values of torn-down fixtures, as pytest is about to do.
             run.item.funcargs.clear()
         ended = ended_nodes(run.item, nextitem) if when == "teardown" else set()
         findings, freed = self._collect(watch, run.item, ended)
@@ -165,13 +165,13 @@ class LeakCheck:
             self._warn(unreported, run.text)
 
     def check_released(self, run: TestRun, watch: Watch) -> None:
-        """Find cycles that became garbage when pytest released the test."""
+        """Find cycles that became garbage when pytest dropped its references to the test."""
         findings, _ = self._collect(watch, run.item, set())
         self._survivors.record(run.item, "teardown")
         if self._settings.scope == "call":
             return
         if run.raised:
-            # The exception of the failed or skipped test kept these alive.
+            # The exception of the failed or skipped test kept these cycles alive.
             _, records = self._classifier.classify(findings, run.item, run.allowances)
             self._results.records += records
             return
@@ -198,7 +198,7 @@ class LeakCheck:
         self, watch: Watch, item: pytest.Item, ended: set[object]
     ) -> tuple[list[Finding], list[Survivor]]:
         # The findings of `watch`, and the survivors of earlier tests that were freed with them.
-        _ = watch.stats  # adds our entry to gc.callbacks again if the test removed it
+        _ = watch.stats  # restores our entry in gc.callbacks if the test removed it
         fixtures_survive = self._survivors.reassign_fixtures(ended, item)
         survivors = self._survivors.alive()
         older = self._freezer.collect()
@@ -221,7 +221,7 @@ class LeakCheck:
     def _fail_creators(
         self, tests: dict[pytest.Item, str], finding: Finding, *, counted: bool = False
     ) -> None:
-        # If several tests created the finding, all of them fail, but only the first is counted.
+        # If several tests created the cycle, all of them fail, but only the first is counted.
         for item, when in tests.items():
             self._report_late(item, when, [finding], counted=counted)
             counted = True
@@ -239,7 +239,7 @@ class LeakCheck:
             self._results.records += records
 
     def _fail_late(self, item: pytest.Item, text: str, records: list[CycleRecord]) -> None:
-        # Fails a test that has been reported with an additional report of its teardown.
+        # The test has already been reported. An additional report of its teardown fails it.
         def fail() -> NoReturn:
             raise LateTensorCycle(text, records)
 
@@ -248,7 +248,7 @@ class LeakCheck:
         if not hasattr(item.config, "workeroutput"):
             item.ihook.pytest_runtest_logreport(report=report)
             return
-        # A worker of xdist accepts only reports of the test that it runs.
+        # An xdist worker accepts only reports of the test that it is running.
         data = item.config.hook.pytest_report_to_serializable(config=item.config, report=report)
         self._results.late_reports.append(data)
 
@@ -261,7 +261,7 @@ def is_failed_assertion(error: BaseException | None, item: pytest.Item) -> bool:
     """Whether ``assert_no_tensor_cycles()`` failed the phase.
 
     `error` is the exception that the phase raised. For a ``unittest.TestCase`` no exception is
-    raised: pytest stores its errors on the item until the report is created.
+    raised: pytest stores the errors on the item until the report is created.
     """
     stored = [each.value for each in getattr(item, "_excinfo", None) or ()]
     return any(isinstance(each, cyclewatch.TensorCycleError) for each in (error, *stored))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fails a test after which more tensor memory is reachable than before it."""
+"""Fails a test that leaves more tensor memory reachable than before."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ _MAX_GROUPS = 10  # in a message
 
 
 def add_fixture(item: pytest.Item) -> None:
-    """Request `tensors_released` for a test, after the fixtures that other tests share."""
-    fixtures = getattr(item, "_fixtureinfo", None)  # of functions and doctests
+    """Make a test use the fixture `tensors_released`.
+
+    It is set up after all fixtures that other tests share, and before the test's own fixtures.
+    """
+    fixtures = getattr(item, "_fixtureinfo", None)  # only functions and doctests have it
     if fixtures is None or "tensors_released" in fixtures.names_closure:
         return
     names, definitions = fixtures.names_closure, fixtures.name2fixturedefs
@@ -57,7 +60,7 @@ def _failure(
     known: _native.Storages,
     before: int,
 ) -> str | None:
-    # pytest drops the instance of the test and its fixtures later.
+    # These are ignored, because pytest drops the test's instance and fixtures only later.
     ignored = [request.node, *(_definitions(request) - shared)]
     results = [(each.argname, each.cached_result) for each in shared if each.cached_result]
     # Paths begin at the fixtures themselves, not at pytest's records of their values.

@@ -24,11 +24,11 @@ class Allowance:
     pattern: str | None = None
 
     def covers(self, finding: Finding) -> bool:
-        """Whether the mark applies to the pattern of `finding`, regardless of its size."""
+        """Whether the mark applies to the pattern of `finding`; sizes are not considered."""
         return self.pattern is None or fnmatchcase(finding.pattern, self.pattern)
 
     def allowed(self, findings: list[Finding]) -> list[Finding]:
-        """Return all findings that the mark covers, or none if they exceed `max_bytes` together."""
+        """Return all findings that the mark covers, or none if their total exceeds `max_bytes`."""
         covered = [finding for finding in findings if self.covers(finding)]
         total = sum(finding.attributed_bytes for finding in covered)
         return covered if self.max_bytes is None or total <= self.max_bytes else []
@@ -55,7 +55,8 @@ def _allowance(mark: pytest.Mark) -> Allowance:
     problem = None
     if mark.args or given:
         unknown = ", ".join([*map(repr, mark.args), *given])
-        problem = f"has unknown arguments: {unknown}; valid are reason=, max_bytes= and pattern="
+        valid = "reason=, max_bytes= and pattern="
+        problem = f"has unknown arguments: {unknown}; valid arguments: {valid}"
     elif not isinstance(reason, str) or not reason.strip():
         problem = "needs a reason, such as reason='the cache is cleared at exit'"
     elif not (pattern is None or isinstance(pattern, str)):

@@ -21,7 +21,7 @@ _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
 def parse_bytes(text: str | int) -> int:
-    """``"1 MB"``, ``"64KiB"`` or ``4096`` in bytes. Raises ValueError for anything else."""
+    """Convert a size such as ``"1 MB"``, ``"64KiB"`` or ``4096`` to bytes. Raises ValueError."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", str(text))
     if found is None or found[2].upper() not in _UNITS:
         raise ValueError(f"{text!r} is not a size; write it as 4096, '64 KiB' or '1 MB'")
@@ -60,7 +60,7 @@ def _path(text: str) -> Path:
 
 
 class _StoreWord(argparse.Action):
-    """Stores the value after '=' in the flag, or `const` if there is none.
+    """Stores the value of a flag such as ``--flag=value``, or `const` if no value is given.
 
     ``nargs="?"`` would consume a path that follows the flag.
     """
@@ -81,7 +81,7 @@ class _StoreWord(argparse.Action):
 
 @dataclass(frozen=True)
 class Option:
-    """One row. `convert` is applied to `default` and to the user's value."""
+    """One row of the table. `convert` is applied to `default` and to the user's value."""
 
     flag: str
     help: str
@@ -91,20 +91,20 @@ class Option:
 
     @property
     def key(self) -> str:
-        """The name in the ini file."""
+        """The name of the option in the ini file."""
         return self.flag.lstrip("-").replace("-", "_")
 
     @property
     def field(self) -> str:
-        """The name in :class:`Settings`."""
+        """The name of the attribute in :class:`Settings`."""
         return self.key.removeprefix("cyclewatch_") if self.key != "cyclewatch" else "mode"
 
 
 OPTIONS = (
     Option(
         "--cyclewatch",
-        "Fail tests that create reference cycles that keep tensors alive, or only warn. Without a "
-        "value: fail.",
+        "Fail tests whose reference cycles keep tensors alive, or only warn. The flag without a "
+        "value means fail.",
         "off",
         _one_of(*MODES),
     ),
@@ -139,7 +139,7 @@ OPTIONS = (
     ),
     Option(
         "--cyclewatch-report",
-        "Write one report of the whole run, HTML and JSON, into DIR.",
+        "Write one report of the whole run to DIR, as HTML and JSON.",
         None,
         _path,
         "DIR",
@@ -148,19 +148,19 @@ OPTIONS = (
     Option("--cyclewatch-baseline", "Accept the cycles listed in FILE.", None, _path, "FILE"),
     Option(
         "--cyclewatch-update-baseline",
-        "Remove vanished cycles from the baseline; create it if it does not exist.",
+        "Remove vanished cycles from the baseline, or create the baseline if it does not exist.",
         "false",
         _boolean,
     ),
     Option(
         "--cyclewatch-strict-baseline",
-        "Fail the run if a cycle of the baseline has vanished.",
+        "Fail the run if a cycle in the baseline has vanished.",
         "false",
         _boolean,
     ),
     Option(
         "--cyclewatch-no-source",
-        "Do not show lines of source code in cards and reports.",
+        "Omit lines of source code from cards and reports.",
         "false",
         _boolean,
     ),
@@ -179,14 +179,14 @@ OPTIONS = (
     ),
     Option(
         "--cyclewatch-live",
-        "Fail tests after which more tensor memory is reachable than before, and name the holders. "
-        "Scans the heap twice per test.",
+        "Fail tests that leave more tensor memory reachable than before, and show what keeps it "
+        "alive. Scans the heap twice per test.",
         "false",
         _boolean,
     ),
     Option(
         "--cyclewatch-freeze",
-        "off: do not freeze older objects during a test; each check then collects the whole heap.",
+        "off: do not freeze older objects during a test; each check then examines the whole heap.",
         "on",
         _one_of("on", "off"),
         "on|off",
@@ -216,7 +216,7 @@ class Settings:
 
     @property
     def can_be_wrong(self) -> bool:
-        """Whether an option is set that is validated only in set_up()."""
+        """Whether any option that is validated only in set_up() is set."""
         return self.devices != ("auto",) or bool(self.report or self.sarif or self.baseline)
 
 

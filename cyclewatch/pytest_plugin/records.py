@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings as plain data with their status: new, known, allowed, expected.
+"""Findings as plain data, each with its status: new, known, allowed, expected.
 
 The data is plain because xdist sends it between processes.
 """
@@ -40,7 +40,7 @@ class SourceRecord(TypedDict):
     line: str
     first_line: int
     lines: list[str]
-    # From 1, up to the column after the expression; None if unknown.
+    # The first column of the expression and the column after it, both from 1; None if unknown.
     columns: tuple[int, int] | None
 
 
@@ -52,17 +52,17 @@ class CycleRecord(TypedDict):
     pattern: str
     headline: str
     card: str
-    # With the bytes shared with other findings; attributed bytes count each storage once.
+    # Includes all bytes shared with other findings. attributed_bytes counts each storage once.
     retained_bytes: int
     attributed_bytes: int
     occurrences: int
-    # The occurrences by signature: a finding that merges several classes has several.
+    # The occurrences by signature. A finding that merges several classes has several signatures.
     signatures: dict[str, int]
     status: str
     reason: str
     # The test; empty if it is unknown.
     nodeid: str
-    # The location of the reference to cut if it is in user code, otherwise that of the test.
+    # The location of the reference to cut if it is in user code, otherwise the test's location.
     path: str
     line: int
     source: SourceRecord | None
@@ -94,7 +94,7 @@ class RecordGroup:
 
     @property
     def retained_bytes(self) -> int:
-        """Retained bytes, including those shared with other findings."""
+        """Retained bytes, including bytes shared with other findings."""
         return sum(record["retained_bytes"] for record in self.records)
 
     @property
@@ -114,16 +114,16 @@ def grouped(records: Iterable[CycleRecord]) -> list[RecordGroup]:
 
 @dataclass
 class ProcessResults:
-    """The findings of a process that are not in its test reports; sent by workers."""
+    """Results of a process that are not in its test reports; xdist workers send them separately."""
 
     records: list[CycleRecord] = field(default_factory=list)
-    # Serialized reports of tests that have already been reported.
+    # Additional, serialized reports of tests that have already been reported.
     late_reports: list[dict[str, Any]] = field(default_factory=list)
     # Lines for the summary.
     notes: list[str] = field(default_factory=list)
     # The tests of the baseline that were collected, whether or not they ran.
     collected: list[str] = field(default_factory=list)
-    # For --cyclewatch-report, as JSON.
+    # The reports for --cyclewatch-report, as JSON.
     reports: list[str] = field(default_factory=list)
 
     def add(self, other: ProcessResults) -> None:
@@ -204,7 +204,8 @@ class Classifier:
         path, line, source = self._location(finding, item)
         return CycleRecord(
             signature=finding.signature,
-            # Class names are arbitrary; they are printed on terminals and in annotations.
+            # Class names may contain any character. They are printed on terminals and in
+            # annotations.
             title=clean_text(finding.title),
             pattern=finding.pattern,
             headline=clean_text(finding.headline),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""New cycles as SARIF 2.1.0, the format that code scanning services read."""
+"""Writes new cycles as SARIF 2.1.0, the format that code scanning services read."""
 
 from __future__ import annotations
 

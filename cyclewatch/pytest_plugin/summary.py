@@ -189,7 +189,7 @@ def _line(group: RecordGroup) -> str:
 
 
 def _annotations(groups: list[RecordGroup]) -> Iterator[str]:
-    # GitHub shows an annotation at its line in the pull request.
+    # GitHub shows each annotation next to its line in the pull request.
     for group in groups:
         record = group.largest
         size = format_bytes(record["retained_bytes"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An engine with a new cycle, a trainer with a cycle in the baseline, a loader without a cycle."""
+"""An engine with a new cycle, a trainer whose cycle is in the baseline, and an acyclic loader."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that pass: one creates a cycle that is in the baseline, the other does not create one."""
+"""Tests that pass: one creates a cycle that is in the baseline; the other creates no cycle."""
 
 from engine import SIDE, Loader, Trainer
 

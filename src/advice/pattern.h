@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pattern: a class of cycles and the texts reported for it, from patterns.toml or a user's
-// cyclewatch.toml. docs/configuration.md explains the keys.
+// A pattern is a class of cycles with the texts that are reported for it. Patterns come from
+// patterns.toml or a user's cyclewatch.toml. docs/configuration.md explains the keys.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ struct Words {
     std::string cost;         // of cutting an alternative: a clause; built-in patterns only
 };
 
-// Globs that match one reference of a report.
+// Globs that the holder, label and target of one reference in a report must match.
 struct Step {
     std::string holder = "*";
     std::string label = "*";
@@ -46,13 +46,13 @@ struct Pattern {
     bool benign = false;                                 // an intentional cycle
     std::optional<Library> library;
 
-    // For patterns that are recognised by their shape. Empty for the patterns that
+    // The references that a finding must contain to match this pattern. Empty for patterns that
     // src/analysis/edge_classifier.cpp recognises.
     std::vector<Step> steps;       // consecutive references of the cycle
     std::optional<Step> suggests;  // a reference to cut, or an alternative
 
     [[nodiscard]] bool has_shape() const { return !steps.empty() || suggests.has_value(); }
-    // "benign" and "library", if they apply.
+    // Returns "benign", "library", both or neither.
     [[nodiscard]] std::vector<std::string> tags() const;
 };
 

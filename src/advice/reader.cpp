@@ -23,13 +23,12 @@ std::string listed(Keys words) {
     return text;
 }
 
-// Exception type of this file: one table is invalid.
+// Thrown if a table is invalid. Caught in this file.
 struct Problem {
     std::string sentence;
 };
 
-// A table of the configuration, with its name for error messages. The top-level table has an empty
-// name.
+// A TOML table and its name, which error messages show. The top-level table has an empty name.
 class Table {
   public:
     Table(const json& value, std::string name) : value_(value), name_(std::move(name)) {
@@ -165,7 +164,7 @@ Pattern read_pattern(const json& value, std::string name) {
         if (tag != "benign") {
             throw Problem{table.sub("tags") + " has an unknown tag \"" + tag +
                           "\"; the only tag is \"benign\" (for a leak of a library, use the key "
-                          "library)"};
+                          "\"library\")"};
         }
         pattern.benign = true;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads patterns and suppressions from JSON. Python's tomllib converts the TOML files to JSON: the
-// built-in patterns at build time, the user's configuration at run time.
+// Reads patterns and suppressions from JSON. Python's tomllib converts the TOML files to JSON. The
+// built-in patterns are converted at build time, the user's configuration at run time.
 #pragma once
 
 #include <string>
@@ -18,7 +18,8 @@ struct Suppression {
     std::string reason;  // never empty
 };
 
-// Describes the problem with `suppression`; "" if it is valid. `ids`: those of all patterns.
+// Returns a description of the problem with `suppression`, or "" if it is valid. `ids`: the ids of
+// all patterns.
 [[nodiscard]] std::string problem_of(const Suppression& suppression,
                                      const std::vector<std::string>& ids);
 
@@ -28,10 +29,10 @@ struct Contents {
     std::vector<std::string> problems;  // one sentence per invalid entry, which is skipped
 };
 
-// `json`: an object with the optional lists "pattern" and "ignore". `known`: ids of the built-in
-// patterns if this is a user's configuration, otherwise nullptr. A user's patterns must have a
-// shape and an id that is not in `known`. Suppressions may refer to both built-in and user
-// patterns.
+// `json` must be an object with the optional lists "pattern" and "ignore". `known` points to the
+// ids of the built-in patterns if `json` is a user's configuration; otherwise, it is nullptr. A
+// user's patterns must have a shape and an id that is not in `known`. Suppressions may refer to
+// both built-in and user patterns.
 [[nodiscard]] Contents read(std::string_view json, const std::vector<std::string>* known);
 
 }  // namespace cyclewatch::advice

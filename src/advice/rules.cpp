@@ -56,7 +56,7 @@ std::string with_link(const std::string& text, const Pattern& pattern) {
     return pattern.links.empty() ? text : text + "; see " + pattern.links.front();
 }
 
-// Replaces the texts of the analysis with those of the pattern.
+// Sets the pattern of the finding, and replaces the texts written by the analysis.
 void adopt(model::Finding& finding, const Pattern& pattern) {
     finding.pattern = pattern.id;
     const Slots slots = finding.cut.empty() ? Slots{} : slots_of(finding.cut.front());
@@ -74,7 +74,8 @@ void adopt(model::Finding& finding, const Pattern& pattern) {
     }
 }
 
-// Returns false if the finding has a different shape, or if the installed version is not affected.
+// Returns false if the pattern does not match, or if the installed version of the library is not
+// affected.
 bool adopt_if_matching(model::Finding& finding,
                        const Pattern& pattern,
                        const VersionOf& version_of) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assigns patterns that are recognised by shape, and the status of findings. Not thread-safe: the
-// process has one instance, and its callers hold the GIL.
+// Assigns a status to each finding, and a pattern if the pattern's shape matches the finding. Not
+// thread-safe; the process has one instance, whose callers hold the GIL.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ namespace cyclewatch::advice {
 // `*` matches any text, including none; `?` matches one character. Takes O(|glob| * |text|) time.
 [[nodiscard]] bool glob_matches(std::string_view glob, std::string_view text);
 
-// True if the pattern's steps match consecutive references of the cycle, starting at any of them.
-// If the pattern has `suggests`, a reference of the cut or of the alternatives must also match it.
-// False for a pattern without a shape.
+// True if the pattern's steps match consecutive references of the cycle, starting at any reference.
+// If the pattern has a `suggests` step, that step must also match a reference in the cut or in the
+// alternatives. False for a pattern without a shape.
 [[nodiscard]] bool shape_matches(const Pattern& pattern, const model::Finding& finding);
 
 // Returns the version of an installed package; "" if unknown.
@@ -28,8 +28,8 @@ using VersionOf = std::function<std::string(const std::string& package)>;
 
 class Rules {
   public:
-    // Replaces the previous configuration file's patterns and suppressions; see read(). Returns the
-    // problems.
+    // Reads a configuration; see read(). Its patterns and suppressions replace those of the
+    // previous configuration. Returns the problems.
     std::vector<std::string> configure(std::string_view json);
 
     // Adds a suppression if it is valid; otherwise returns the problem.
@@ -38,7 +38,7 @@ class Rules {
     // The user's patterns, then the built-in ones.
     [[nodiscard]] std::vector<Pattern> patterns() const;
 
-    // Assigns the matching pattern and the status to a finding of the analysis. Idempotent.
+    // Assigns the matching pattern and the status to a finding from the analysis. Idempotent.
     void judge(model::Finding& finding, const VersionOf& version_of) const;
 
     // Incremented when the configuration or the suppressions change.

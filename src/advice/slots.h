@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces the slots in pattern texts with the names of one reference.
+// Replaces the slots in pattern texts with names from one reference.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace cyclewatch::advice {
 
 inline constexpr std::string_view kSlotNames = "{holder}, {target}, {label}, {variable}";
 
-// The values of the slots, as short names.
+// The text inserted for each slot.
 struct Slots {
     std::string holder;    // "Engine", "`<lambda>`"
     std::string target;    // like holder
@@ -21,11 +21,12 @@ struct Slots {
 
 [[nodiscard]] Slots slots_of(const model::Reference& reference);
 
-// True if `full_name` is that of a function, method, frame, generator, coroutine or result of
-// locals(). Sentences show such names in backquotes.
+// True if `full_name` names a function, method, frame, generator, coroutine or result of locals().
+// In sentences, such a name is enclosed in backquotes.
 [[nodiscard]] bool is_function(std::string_view full_name);
 
-// Replaces every slot in `text`. Other braces, and braces in the inserted names, are unchanged.
+// Replaces every slot in `text`. Other braces, and braces in the inserted names, are left
+// unchanged.
 [[nodiscard]] std::string fill(std::string_view text, const Slots& slots);
 
 // The name of the first unknown slot in `text`; "" if there is none.

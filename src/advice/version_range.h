@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranges of library versions such as ">=0.8.0,<0.8.2": the subset of PEP 440 needed to distinguish
-// affected releases from fixed ones.
+// Ranges of library versions, such as ">=0.8.0,<0.8.2". Supports the subset of PEP 440 that is
+// needed to distinguish affected releases from fixed ones.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Version {
 
 class VersionRange {
   public:
-    // Clauses with >=, >, <=, <, == or !=, separated by commas. std::nullopt if malformed.
+    // Parses comma-separated clauses with >=, >, <=, <, == or !=. std::nullopt if malformed.
     [[nodiscard]] static std::optional<VersionRange> parse(std::string_view text);
 
     // True if `version` satisfies every clause.

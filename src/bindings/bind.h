@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of the extension module: one bind_<topic>.cpp for each topic.
+// Registers the Python classes and functions of the extension module. Each topic has its own
+// bind_<topic>.cpp.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
@@ -14,8 +15,8 @@
 namespace cyclewatch::bindings {
 
 // Call guard for functions that access module state. Arguments and results are converted outside
-// the lock, because the conversion may run Python. pybind11 applies a call guard to a property only
-// if the getter is an explicit cpp_function.
+// the lock, because the conversion may run Python code. pybind11 applies a call guard to a property
+// only if the getter is an explicit cpp_function.
 using Locked = pybind11::call_guard<python::StateLock>;
 
 using ReportClass = pybind11::class_<model::Report, std::shared_ptr<model::Report>>;
@@ -26,9 +27,9 @@ void bind_catalog(pybind11::module_& module);
 // Finding and its parts: Reference, Owner, Variant, ProcessOccurrences.
 void bind_finding(pybind11::module_& module);
 
-// Report and its parts. Calls bind_finding() and bind_render(). The Python objects of parts are
-// views into the report and keep it alive. Therefore a model::Report must not change once Python
-// holds it.
+// Report and its parts. Calls bind_finding() and bind_render(). The Python objects for these parts
+// are views into the report and keep the report alive. Therefore a model::Report must not change
+// once a Python object refers to it.
 void bind_report(pybind11::module_& module);
 
 // Adds the to_<format>() methods, save() and load() to `report_class`. Adds load_report(),
@@ -38,7 +39,7 @@ void bind_render(pybind11::module_& module, ReportClass& report_class);
 // Path, PathRoot, why_alive(). Call after bind_report(), which binds Reference.
 void bind_retention(pybind11::module_& module);
 
-// NativeWatch, start_watch(), register_owner(), and the functions of the process watch.
+// NativeWatch, start_watch(), register_owner(), and the functions for cyclewatch/process_watch.py.
 void bind_watch(pybind11::module_& module);
 
 }  // namespace cyclewatch::bindings

@@ -56,7 +56,7 @@ void bind_catalog(py::module_& module) {
         .def_property_readonly(
             "tags",
             &Pattern::tags,
-            "'benign' for cycles by design, 'library' for known leaks of libraries.")
+            "'benign' for intentional cycles, 'library' for known leaks in libraries.")
         .def_property_readonly("library",
                                &library_of,
                                "The affected package and versions, such as 'torch >=2.1'; None if "

@@ -82,9 +82,10 @@ void bind_reference(py::module_& module) {
         .def_property_readonly(
             "holder_path",
             text_or_none(&Self::holder_path),
-            "Where the holder is stored, such as 'Registry._pairs', if it is a container or one of "
-            "several bound methods to replace. If the holder is a method of a container: where the "
-            "container is stored. Set for cuts and alternatives only; None if unknown.")
+            "Where the holder is stored, such as 'Registry._pairs'. If the holder is a method of "
+            "a container, this is where the container is stored. Set only if the reference is a "
+            "cut or an alternative, and the holder is a container, a method of a container, or one "
+            "of several bound methods to replace. None if unknown.")
         .def_readonly("label",
                       &Self::label,
                       "The attribute, index, key or variable: '.callback', 'closure:self', '[3]'.")
@@ -95,8 +96,8 @@ void bind_reference(py::module_& module) {
         .def_property_readonly(
             "base_class",
             text_or_none(&Self::base_class),
-            "The base class of the holder whose method contains `location`, such as "
-            "'mylib.Module'. None if the holder's own class contains it, or if unknown.")
+            "The holder's base class, such as 'mylib.Module', if `location` is in a method of "
+            "that base class. None if `location` is in the holder's own class, or if unknown.")
         .def_readonly("references",
                       &Self::references,
                       "For a cut: the number of references like this one that the code at "
@@ -108,11 +109,12 @@ void bind_reference(py::module_& module) {
             "for other references.")
         .def_property_readonly("source",
                                &source_or_none,
-                               "The code at `location` as a SourceExcerpt; None if it is not "
-                               "available, and for references that are not suggestions.")
+                               "The code at `location` as a SourceExcerpt; None if the code is "
+                               "not available or if the reference is not a suggestion.")
         .def_readonly("raw_path",
                       &Self::raw_path,
-                      "The references between Python objects that this one summarizes, in order.")
+                      "The references between individual Python objects, in order, for which this "
+                      "one reference stands.")
         .def_readonly("payload",
                       &Self::payload,
                       "True if the reference is not part of the cycle: cutting it frees the "
@@ -137,7 +139,8 @@ void bind_owner(py::module_& module) {
         .def_readonly("device", &Self::device, "The device: 'cuda:0', 'cpu'.")
         .def_readonly("nbytes",
                       &Self::bytes,
-                      "Size of the storage in bytes; for a view, of the whole storage.")
+                      "Size of the storage in bytes. For a view, this is the size of the whole "
+                      "storage.")
         .def_property_readonly(
             "shape",
             [](const Self& self) { return shape_or_none(self.shape); },
@@ -151,7 +154,7 @@ void bind_owner(py::module_& module) {
             "allocated_at",
             text_or_none(&Self::allocated_at),
             "'path:line' of the code that created the owner (from tracemalloc) or allocated its "
-            "memory (from torch's memory history); None if neither recorded it.")
+            "memory (from torch's memory history); None if neither source recorded the code.")
         .def("__repr__", [](const Self& self) {
             return "<Owner " + self.type + " " + base::format_bytes(self.bytes) + " on " +
                    self.device + " at " + quoted(self.path) + ">";
@@ -177,11 +180,10 @@ void bind_process_occurrences(py::module_& module) {
         .def_readonly("first_seen",
                       &Self::first_seen,
                       "Seconds from the start of that process's watch to the first occurrence.")
-        .def_property_readonly(
-            "first_step",
-            int_or_none<-1>(&Self::first_step),
-            "The step last passed to Watch.step() before the first occurrence; None if there was "
-            "none.")
+        .def_property_readonly("first_step",
+                               int_or_none<-1>(&Self::first_step),
+                               "The step number last passed to Watch.step() before the first "
+                               "occurrence; None if the method had not been called.")
         .def("__repr__", [](const Self& self) {
             return "<ProcessOccurrences in process " + std::to_string(self.process) + ": " +
                    std::to_string(self.occurrences) + " times, " +
@@ -194,7 +196,7 @@ void bind_variant(py::module_& module) {
     py::class_<Self, std::shared_ptr<Self>> added(
         module,
         "Variant",
-        "The cycles with one of the signatures of a merged finding.\n\n"
+        "All cycles in a merged finding that have the same signature.\n\n"
         "Examples:\n"
         "    >>> class FineTuner(Trainer):\n"
         "    ...     pass\n"
@@ -229,9 +231,9 @@ void bind_finding_status(FindingClass& added) {
         .def_property_readonly(
             "status",
             word_of(&Self::status),
-            "'new', 'known' (listed in the baseline), 'library' (a known leak of a library), "
-            "'benign' (a cycle by design) or 'ignored' (by configuration). Only new findings warn "
-            "and fail checks.")
+            "'new', 'known' (listed in the baseline), 'library' (a known leak in a library), "
+            "'benign' (an intentional cycle) or 'ignored' (by configuration). Only new findings "
+            "cause warnings and failed checks.")
         .def_property_readonly(
             "collected",
             word_of(&Self::collected),
@@ -252,8 +254,8 @@ void bind_finding_times(FindingClass& added) {
     added
         .def_readonly("first_seen",
                       &Self::first_seen,
-                      "Seconds from the start of the watch to the first occurrence; the earliest "
-                      "of all processes.")
+                      "Seconds from the start of the watch to the first occurrence. In a merged "
+                      "report, this is the earliest time in any process.")
         .def_readonly("last_seen",
                       &Self::last_seen,
                       "Seconds from the start of the watch to the last occurrence.")
@@ -263,7 +265,7 @@ void bind_finding_times(FindingClass& added) {
                       "before it was freed.")
         .def_readonly("first_collection",
                       &Self::first_collection,
-                      "Number of the collection with the first occurrence.")
+                      "`Collection.number` of the collection with the first occurrence.")
         .def_readonly("collections",
                       &Self::collections,
                       "Number of collections with at least one occurrence.");
@@ -277,11 +279,12 @@ void bind_finding_lists(FindingClass& added) {
                                "The references of the cycle, in order; the last one refers to the "
                                "first holder.")
         .def_property_readonly(
-            "cut", &first_cut, "The reference to cut, which is `cuts[0]`; None if there is none.")
+            "cut", &first_cut, "The reference to cut, which is `cuts[0]`; None if `cuts` is empty.")
         .def_property_readonly(
             "cuts",
             [](const Shared& self) { return py::tuple(views(self, self->cut)); },
-            "The smallest set of references whose removal breaks the cycle; usually one.")
+            "The smallest set of references whose removal breaks the cycle; usually a single "
+            "reference.")
         .def_property_readonly("alternatives",
                                list_of(&model::Finding::alternatives),
                                "Other references that could be cut instead of `cut`, best first.")
@@ -295,8 +298,8 @@ void bind_finding_lists(FindingClass& added) {
         .def_property_readonly(
             "variants",
             list_of(&model::Finding::variants),
-            "If one change fixes the cycles of several signatures: one entry for each of them, "
-            "including `signature`, largest first. Otherwise empty.")
+            "One entry for each signature whose cycles are fixed by the same change, including "
+            "`signature`, largest first. Empty if there is only one signature.")
         .def_property_readonly("by_process",
                                list_of(&model::Finding::by_process),
                                "The occurrences in each process, in the order of "
@@ -315,8 +318,8 @@ void bind_finding_sizes(FindingClass& added) {
                       "Device bytes that this cycle and other cycles kept alive.")
         .def_readonly("shared_with",
                       &Self::shared_with,
-                      "Number of findings that share `shared_bytes`. The shared bytes are freed "
-                      "once all of these findings are fixed.")
+                      "Number of other findings that share `shared_bytes`. The shared bytes are "
+                      "freed once this finding and all of the others are fixed.")
         .def_readonly("attributed_bytes",
                       &Self::attributed_bytes,
                       "`retained_bytes` plus the shared bytes that are assigned to this finding. "
@@ -325,14 +328,14 @@ void bind_finding_sizes(FindingClass& added) {
             "largest_bytes", &Self::largest_bytes, "`retained_bytes` of the largest occurrence.")
         .def_readonly("byte_seconds",
                       &Self::byte_seconds,
-                      "Upper bound of the retained bytes times the seconds for which they were "
-                      "unreachable, summed over all occurrences.")
+                      "Upper bound on the product of the retained bytes and the number of seconds "
+                      "for which they were unreachable, summed over all occurrences.")
         .def_readonly("occurrences", &Self::occurrences, "Number of cycles found.")
-        .def_readonly(
-            "freed_share",
-            &Self::freed_share,
-            "The share, from 0 to 1, of the largest occurrence's retained bytes that is freed if "
-            "`cuts` are cut. 0 if unknown, or if another cycle also retains the memory.");
+        .def_readonly("freed_share",
+                      &Self::freed_share,
+                      "The share, from 0 to 1, of the largest occurrence's retained bytes that is "
+                      "freed if all references in `cuts` are removed. 0 if unknown, or if another "
+                      "cycle also retains the memory.");
 }
 
 }  // namespace
@@ -365,7 +368,7 @@ void bind_finding_texts(FindingClass& finding) {
             },
             py::arg("rank") = 1,
             py::arg("width") = render::kUsualWidth,
-            "Render the card of this finding, at most 25 lines.\n\n"
+            "Render the card of this finding in at most 25 lines.\n\n"
             "Args:\n"
             "    rank: Number in the card's heading.\n"
             "    width: Maximum line length in columns.\n\n"
@@ -413,28 +416,29 @@ void bind_finding(py::module_& module) {
     of_package(added)
         .def_readonly("signature",
                       &Self::signature,
-                      "Identifies the cycle: 'cw1-' and 16 hexadecimal digits. Equal on every "
-                      "run, rank and machine.")
+                      "Identifies the cycle: 'cw1-' and 16 hexadecimal digits. The same in every "
+                      "run and on every rank and machine.")
         .def_readonly("pattern", &Self::pattern, "Id of the matching Pattern, or 'unknown'.")
         .def_readonly("title", &Self::title, "The cycle in short: 'Engine.hook -> Engine'.")
-        .def_property_readonly("headline",
-                               &render::headline,
-                               "One sentence: the number of cycles, their retained size, and what "
-                               "to cut.")
+        .def_property_readonly(
+            "headline",
+            &render::headline,
+            "One sentence: the number of cycles, their retained size, and the reference to cut.")
         .def_readonly("remedy", &Self::remedy, "Names the references to cut, in a few words.")
         .def_readonly("advice",
                       &Self::advice,
                       "How to change the code, in one or two sentences; empty if unknown.")
-        .def_readonly(
-            "cost", &Self::cost, "A disadvantage of the change, as a clause; empty if unknown.")
+        .def_readonly("cost",
+                      &Self::cost,
+                      "A disadvantage of the change, without a final period; empty if unknown.")
         .def_readonly("tie",
                       &Self::tie,
-                      "True if `alternatives[0]` and `cut` are equally good, or if only the names "
-                      "of the two references favor one of them.")
+                      "True if `cut` is not clearly better than `alternatives[0]`: the two are "
+                      "equally good, or only their names favor one of them.")
         .def_readonly("omitted_cuts",
                       &Self::omitted_cuts,
-                      "Number of kinds of references that must also be cut but are not in `cuts`, "
-                      "because there are too many.")
+                      "Number of kinds of references that must also be cut but were omitted from "
+                      "`cuts`, because the list would be too long.")
         .def_readonly(
             "omitted_owners", &Self::omitted_owners, "Number of owners omitted from `owners`.");
     bind_finding_sizes(added);

@@ -67,8 +67,8 @@ void bind_finding_part(py::module_& module) {
         .def_readonly("occurrences", &Self::occurrences, "Number of cycles that were unreachable.")
         .def_readonly("retained_bytes",
                       &Self::retained_bytes,
-                      "Device bytes attributed to these cycles. Summed over all findings, each "
-                      "storage counts once.")
+                      "Device bytes attributed to these cycles. The sum over all findings counts "
+                      "each storage once.")
         .def("__repr__", [](const Self& self) {
             return "<FindingPart of " + quoted(self.signature) + ": " +
                    base::format_bytes(self.retained_bytes) + ">";
@@ -89,7 +89,8 @@ void bind_collection(py::module_& module) {
         .def_readonly("process", &Self::process, "Index of the process in `Report.processes`.")
         .def_readonly("number",
                       &Self::number,
-                      "Position among all collections since the start of the watch, from 1.")
+                      "Position among all collections since the start of the watch, counted from "
+                      "1.")
         .def_readonly("generation", &Self::generation, "The generation, as in `gc.callbacks`.")
         .def_readonly("scan",
                       &Self::scan,
@@ -97,16 +98,17 @@ void bind_collection(py::module_& module) {
         .def_readonly("started_at",
                       &Self::started_at,
                       "Seconds from the start of the watch to the start of the collection.")
-        .def_readonly("duration",
-                      &Self::duration,
-                      "Seconds that the collection took, including the time in the watch.")
+        .def_readonly(
+            "duration",
+            &Self::duration,
+            "Duration of the collection in seconds, including the time spent in the watch.")
         .def_readonly("own_seconds",
                       &Self::own_seconds,
-                      "The seconds of `duration` that were spent in the watch.")
+                      "The part of `duration` that was spent in the watch, in seconds.")
         .def_readonly("dead_for_at_most",
                       &Self::dead_for_at_most,
-                      "Upper bound of the seconds for which the memory was unreachable: the time "
-                      "since the last collection that would have freed it.")
+                      "Upper bound on the number of seconds for which the memory was unreachable: "
+                      "the time since the last collection that would have freed it.")
         .def_readonly("unreachable",
                       &Self::unreachable,
                       "Number of objects that the collector found unreachable.")
@@ -114,18 +116,21 @@ void bind_collection(py::module_& module) {
         .def_readonly("released_bytes",
                       &Self::released_bytes,
                       "Device bytes freed by the collection, counting each storage once.")
-        .def_property_readonly("step",
-                               int_or_none<-1>(&Self::step),
-                               "The step last passed to Watch.step(); None if there was none.")
+        .def_property_readonly(
+            "step",
+            int_or_none<-1>(&Self::step),
+            "The step number last passed to Watch.step(); None if the method had not been called.")
         .def_property_readonly("device_memory",
                                list_of(&Self::device_memory),
                                "Memory in use on the devices of the unreachable owners; empty if "
                                "unknown or if the watch had exceeded its budget.")
         .def_property_readonly("findings",
                                list_of(&Self::findings),
-                               "The findings of this collection, largest first, at most 16.")
+                               "Up to 16 findings of this collection, largest first.")
         .def_readonly(
-            "note", &Self::note, "Why the collection was not fully captured; empty if it was.")
+            "note",
+            &Self::note,
+            "Why the results of this collection are incomplete; empty if they are complete.")
         .def("__repr__", [](const Self& self) {
             return "<Collection " + std::to_string(self.number) + ": " +
                    std::to_string(self.unreachable) + " objects, " + std::to_string(self.owners) +
@@ -144,16 +149,17 @@ void bind_program(py::module_& module) {
                        "    >>> program.script, program.pid == os.getpid(), program.rank\n"
                        "    ('train', True, None)");
     of_package(added)
-        .def_readonly("script", &Self::script, "Name of the script, without folder and suffix.")
+        .def_readonly("script", &Self::script, "Name of the script, without directory and suffix.")
         .def_readonly("pid", &Self::pid, "The process id.")
         .def_property_readonly("rank",
                                int_or_none<-1>(&Self::rank),
                                "Value of the environment variable RANK; None if it was not set.")
         .def_readonly("python_version", &Self::python_version, "Version of CPython: '3.11.9'.")
         .def_readonly("cyclewatch_version", &Self::cyclewatch_version, "Version of cyclewatch.")
-        .def_readonly("started_at",
-                      &Self::started_at,
-                      "Start of the watch, UTC, ISO 8601: '2026-01-31T12:00:00Z'.")
+        .def_readonly(
+            "started_at",
+            &Self::started_at,
+            "Start time of the watch, in UTC and ISO 8601 format: '2026-01-31T12:00:00Z'.")
         .def_readonly("strategy",
                       &Self::strategy,
                       "How unreachable objects were found: 'ride-along' or 'heap-scan'.")
@@ -175,9 +181,10 @@ void bind_generation_totals(py::module_& module) {
     of_package(added)
         .def_readonly("generation", &Self::generation, "The generation, as in `gc.callbacks`.")
         .def_readonly("collections", &Self::collections, "Number of collections.")
-        .def_readonly("seconds",
-                      &Self::seconds,
-                      "Seconds that the collections took, without the time spent in the watch.")
+        .def_readonly(
+            "seconds",
+            &Self::seconds,
+            "Total time of the collections in seconds, excluding the time spent in the watch.")
         .def_readonly("share", &Self::share, "`seconds` divided by the duration of the watch.")
         .def_property_readonly(
             "examined",
@@ -186,9 +193,10 @@ void bind_generation_totals(py::module_& module) {
         .def_readonly(
             "reclaimed", &Self::reclaimed, "Number of objects that the collections freed.")
         .def_readonly("freeing", &Self::freeing, "Number of collections that freed device memory.")
-        .def_readonly("freeing_seconds",
-                      &Self::freeing_seconds,
-                      "The seconds that were spent in collections that freed device memory.")
+        .def_readonly(
+            "freeing_seconds",
+            &Self::freeing_seconds,
+            "The part of `seconds` that was spent in collections that freed device memory.")
         .def_readonly("freed_bytes",
                       &Self::freed_bytes,
                       "Device bytes that the collections freed on the watched devices, counting "
@@ -218,13 +226,13 @@ const std::vector<std::string>& stats_names() {
 
 void bind_stats(py::module_& module) {
     using Self = model::Stats;
-    StatsClass added(
-        module,
-        "Stats",
-        "Statistics of a watch.\n\nThe values are attributes and, as in a mapping, items.\n\n"
-        "Examples:\n"
-        "    >>> report.stats.owners, dict(report.stats)['owners']\n"
-        "    (1, 1)");
+    StatsClass added(module,
+                     "Stats",
+                     "Statistics of a watch.\n\n"
+                     "Each value is available as an attribute and as a mapping item.\n\n"
+                     "Examples:\n"
+                     "    >>> report.stats.owners, dict(report.stats)['owners']\n"
+                     "    (1, 1)");
     of_package(added)
         .def_readonly("collections", &Self::collections, "Number of collections.")
         .def_readonly("scans", &Self::scans, "Number of scans without a collection.")
@@ -236,7 +244,8 @@ void bind_stats(py::module_& module) {
                       "Seconds spent in the watch during collections, scans and censuses.")
         .def_readonly("collection_seconds",
                       &Self::collection_seconds,
-                      "Seconds that all collections took, including the time in the watch.")
+                      "Total time of all collections in seconds, including the time spent in the "
+                      "watch.")
         .def_readonly("elapsed", &Self::elapsed, "Seconds since the start of the watch.")
         .def_readonly("skipped", &Self::skipped, "The number of omissions, by reason.")
         .def(
@@ -328,17 +337,17 @@ ReportClass add_report_class(py::module_& module) {
                       "    >>> report.retained_bytes, len(report.findings)\n"
                       "    (4096, 1)");
     of_package(added)
-        .def_property_readonly("findings",
-                               list_of(&Self::findings),
-                               "The findings, largest `retained_bytes + shared_bytes` first.")
+        .def_property_readonly(
+            "findings",
+            list_of(&Self::findings),
+            "The findings, sorted by `retained_bytes + shared_bytes`, largest first.")
         .def_readonly("retained_bytes",
                       &Self::retained_bytes,
                       "Device bytes of all unreachable tensor owners, counting each storage once.")
-        .def_property_readonly(
-            "collections",
-            list_of(&Self::collections),
-            "The collections that found tensor owners, by process and time. For a long run, an "
-            "evenly spaced sample.")
+        .def_property_readonly("collections",
+                               list_of(&Self::collections),
+                               "The collections that found tensor owners, ordered by process and "
+                               "time. For a long run, the list is an evenly spaced sample.")
         .def_readonly("omitted_collections",
                       &Self::omitted_collections,
                       "Number of collections that found tensor owners but are not listed.")
@@ -347,15 +356,15 @@ ReportClass add_report_class(py::module_& module) {
             [](const Shared& self) {
                 return self->growing ? views(self, *self->growing) : py::list();
             },
-            "The tensors whose memory grows, the fastest growth first, at most 100. Empty if the "
-            "watch took no census.")
+            "Up to 100 groups of tensors whose memory use is growing, fastest-growing first. Empty "
+            "if the watch took no census.")
         .def_property_readonly(
             "live_owners",
             [](const Shared& self) {
                 return self->live_owners ? views(self, *self->live_owners) : py::list();
             },
-            "The reachable tensors in a report of `cyclewatch attach`, largest first, at most 100 "
-            "groups per process. Empty in other reports.")
+            "In a report of `cyclewatch attach`, up to 100 groups of reachable tensors per "
+            "process, largest first. Empty in other reports.")
         .def_readonly("devices", &Self::devices, "The watched devices, as passed by the user.")
         .def_property_readonly(
             "notes",
@@ -365,9 +374,10 @@ ReportClass add_report_class(py::module_& module) {
                 return notes;
             },
             "Sentences that describe which data was truncated or skipped.")
-        .def_property_readonly("processes",
-                               list_of(&Self::processes),
-                               "The watched processes; in a merged report by rank, then pid.")
+        .def_property_readonly(
+            "processes",
+            list_of(&Self::processes),
+            "The watched processes. In a merged report, they are ordered by rank, then pid.")
         .def_property_readonly(
             "stats",
             [](const Shared& self) { return std::shared_ptr<model::Stats>(self, &self->stats); },
@@ -375,7 +385,7 @@ ReportClass add_report_class(py::module_& module) {
         .def_property_readonly(
             "generations",
             [](const Shared& self) { return views(self, self->stats.generations); },
-            "The totals of all collections, by generation, ascending.")
+            "Totals for the collections of each generation, youngest generation first.")
         .def("__repr__", [](const Self& self) {
             const std::size_t processes = self.processes.size();
             return "<Report of " +

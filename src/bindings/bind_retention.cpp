@@ -24,15 +24,15 @@ using PathClass = py::class_<model::RetentionPath, std::shared_ptr<model::Retent
 using RootClass = py::class_<model::PathRoot, std::shared_ptr<model::PathRoot>>;
 
 void bind_root(py::module_& module) {
-    RootClass added(
-        module,
-        "PathRoot",
-        "The start of a Path, which keeps the first object of the path alive. Immutable.\n\n"
-        "Examples:\n"
-        "    >>> cache = [Trainer()]\n"
-        "    >>> root = cyclewatch.why_alive(cache[0])[0].root\n"
-        "    >>> root.kind, root.text\n"
-        "    ('module global', 'module global __main__.cache')");
+    RootClass added(module,
+                    "PathRoot",
+                    "The start of a Path, such as a variable or a module. It keeps the path's "
+                    "first object alive. Immutable.\n\n"
+                    "Examples:\n"
+                    "    >>> cache = [Trainer()]\n"
+                    "    >>> root = cyclewatch.why_alive(cache[0])[0].root\n"
+                    "    >>> root.kind, root.text\n"
+                    "    ('module global', 'module global __main__.cache')");
     of_package(added)
         .def_property_readonly("kind",
                                word_of(&model::PathRoot::kind),
@@ -46,7 +46,8 @@ void bind_root(py::module_& module) {
             "root belongs to another thread.")
         .def_property_readonly("location",
                                text_or_none(&model::PathRoot::location),
-                               "'path:line' of a running function, otherwise None.")
+                               "'path:line' if the root is a local variable of a running "
+                               "function; otherwise None.")
         .def("__str__", [](const model::PathRoot& self) { return self.text; })
         .def("__repr__",
              [](const model::PathRoot& self) { return "<PathRoot " + quoted(self.text) + ">"; });
@@ -88,12 +89,12 @@ void bind_path(py::module_& module) {
                 }
                 return py::cast(std::shared_ptr<model::Reference>(self, &*self->cut));
             },
-            "The reference to remove; None if the program cannot remove any.")
+            "The reference to remove; None if the program cannot remove any reference of the path.")
         .def_readonly(
             "cut_frees",
             &model::RetentionPath::cut_frees,
             "Whether removing `cut` frees the object: at once, or at the next collection if "
-            "the object is part of a cycle. False if another path does not contain "
+            "the object is part of a cycle. False if there is a path that does not contain "
             "`cut`. Also False if C++ code, such as an autograd graph, may refer to the "
             "object.")
         .def("__str__", [](const model::RetentionPath& self) { return self.text; })
@@ -101,7 +102,7 @@ void bind_path(py::module_& module) {
              [](const model::RetentionPath& self) { return "<Path " + quoted(self.text) + ">"; });
 }
 
-// The properties of a group of owners.
+// Adds the properties that LiveOwner and GrowingOwner have in common.
 template <typename Self, typename Class>
 Class& add_owner_properties(Class& added) {
     return added
@@ -127,8 +128,8 @@ void bind_live_owner(py::module_& module) {
     py::class_<Self, std::shared_ptr<Self>> added(
         module,
         "LiveOwner",
-        "Reachable tensors of equal type, device, shape and dtype that are held in the same way, "
-        "such as the weights of all layers. Immutable.\n\n"
+        "A group of reachable tensors, such as the weights of all layers, that have the same type, "
+        "device, shape and dtype and equivalent paths. Immutable.\n\n"
         "Examples:\n"
         "    >>> trainers = [Trainer(), Trainer()]\n"
         "    >>> [owner] = cyclewatch.live_owners(min_bytes=4096)\n"
@@ -140,15 +141,16 @@ void bind_live_owner(py::module_& module) {
         .def_property_readonly("category",
                                word_of(&Self::category),
                                "'parameter', 'gradient', 'optimizer state', 'saved for backward' "
-                               "(only C++ code refers to it), 'activation' or 'other'.")
+                               "(referenced only by C++ code), 'activation' or 'other'.")
         .def_property_readonly(
             "allocated_at",
             [](const Self& self) { return text_or_none(self.owner.allocated_at); },
             "'path:line' of the code that created one of the tensors; None if tracemalloc is not "
             "tracing.")
-        .def_property_readonly("held_by",
-                               list_of(&Self::held_by),
-                               "One or two paths to one of the tensors, as from :func:`why_alive`.")
+        .def_property_readonly(
+            "held_by",
+            list_of(&Self::held_by),
+            "One or two paths to one of the tensors, as returned by :func:`why_alive`.")
         .def("__repr__", [](const Self& self) {
             return "<LiveOwner " + std::to_string(self.owner.count) + " x " + self.owner.type +
                    ", " + base::format_bytes(self.bytes) + " on " + self.owner.device + ">";
@@ -160,8 +162,8 @@ void bind_growing_owner(py::module_& module) {
     py::class_<Self, std::shared_ptr<Self>> added(
         module,
         "GrowingOwner",
-        "Reachable tensors of equal type, device, shape and dtype that are held in the same way, "
-        "and whose memory grows. Immutable.\n\n"
+        "A group of reachable tensors that have the same type, device, shape and dtype and "
+        "equivalent paths, and whose total memory use is growing. Immutable.\n\n"
         "Examples:\n"
         "    >>> trainers = []\n"
         "    >>> with cyclewatch.watch(devices='cpu', budget=1, census_every=1) as watch:\n"
@@ -181,19 +183,19 @@ void bind_growing_owner(py::module_& module) {
             "if unknown.")
         .def_readonly("census_bytes",
                       &Self::census_bytes,
-                      "Sizes in bytes in the last censuses, at most six, oldest first; the last "
-                      "one is `nbytes`.")
+                      "The total size in bytes in each of the latest censuses (at most six), "
+                      "oldest first. The last size is `nbytes`.")
         .def_readonly("rate", &Self::rate, "Additional bytes per `unit`.")
         .def_property_readonly("unit",
                                word_of(&Self::unit),
-                               "'step' (a call of Watch.step()), or 'second' for `cyclewatch run`.")
+                               "'step' (a call to Watch.step()), or 'second' for `cyclewatch run`.")
         .def_property_readonly(
             "until_full",
             [](const Self& self) {
                 return self.until_full < 0 ? std::optional<double>() : self.until_full;
             },
-            "The number of units until the device is full at this rate, if nothing else is "
-            "allocated; None if the device's capacity is not known.")
+            "The number of steps or seconds (see `unit`) until the device is full at this rate, if "
+            "nothing else is allocated; None if the device's capacity is not known.")
         .def_readonly("process", &Self::process, "Index into `Report.processes`.")
         .def("__str__", [](const Self& self) { return render::growth_sentence(self); })
         .def("__repr__", [](const Self& self) {
@@ -234,7 +236,7 @@ void bind_storages(py::module_& module) {
         .def("forget_freed",
              &Self::forget_freed,
              Locked(),
-             "Returns the bytes of the forgotten storages.")
+             "Forgets storages that were freed, and returns their total size in bytes.")
         .def_property_readonly(
             "sizes",
             [](const Self& self) { return py::dict(py::cast(self.sizes())); },
@@ -246,8 +248,8 @@ void bind_storages(py::module_& module) {
                 watch::Dispatcher::instance().live_storages(selected(devices)));
         },
         Locked(),
-        "Lists the storages on these devices whose owners the collector tracks and would not free, "
-        "without keeping them alive.");
+        "Lists the storages on these devices, without keeping them alive. Only storages that have "
+        "a reachable owner tracked by the collector are listed.");
 }
 
 py::tuple why_alive(const py::list& box, std::size_t paths, bool ignore_caller) {
@@ -285,15 +287,14 @@ void bind_retention(py::module_& module) {
         py::arg("known") = py::none(),
         py::arg("ignored") = py::list(),
         py::arg("fixtures") = py::list(),
-        "The owners that the collector tracks and would not free, in groups. `known`: storages to "
-        "leave out. `ignored`: paths through these objects are ignored; owners without another "
-        "path are omitted. `fixtures`: names and values of pytest's fixtures.");
-    module.def(
-        "why_alive",
-        &why_alive,
-        Locked(),
-        "Expects a list of one object; returns the paths to the object, and whether only reference "
-        "cycles hold it.");
+        "Groups the reachable owners that the collector tracks, and returns the groups. `known`: "
+        "storages to omit. `ignored`: paths through these objects are ignored; owners without "
+        "another path are omitted. `fixtures`: names and values of pytest's fixtures.");
+    module.def("why_alive",
+               &why_alive,
+               Locked(),
+               "Expects a list of one object; returns the paths to the object, and whether only "
+               "reference cycles keep the object alive.");
 }
 
 }  // namespace cyclewatch::bindings

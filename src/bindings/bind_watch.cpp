@@ -34,12 +34,12 @@ namespace {
 using watch::Dispatcher;
 using watch::Watch;
 
-// The Python handle of a watch. Destroying it does not stop the watch.
+// The Python handle of a watch. Destroying the handle does not stop the watch.
 struct NativeWatch {
     std::shared_ptr<Watch> watch;
 };
 
-// Raises the exception that a notification left pending.
+// Throws the Python exception, if any, that a notification has left pending.
 void raise_pending() {
     if (PyErr_Occurred() != nullptr) {
         throw py::error_already_set();
@@ -62,13 +62,15 @@ std::vector<render::Format> formats_from(const std::vector<std::string>& names) 
     return formats;
 }
 
-// A Python callable. Copies share one reference, so copying does not change the refcount.
+// A Python callable. Copies of a Callback share one strong reference, so copying does not change
+// the reference count of the callable.
 class Callback {
   public:
     explicit Callback(py::object function)
         : function_(std::make_shared<const py::object>(std::move(function))) {}
 
-    // Runs as a pending call of the interpreter, so an Exception is passed to sys.unraisablehook.
+    // Calls the function, possibly from a pending call (Py_AddPendingCall()). A pending call has no
+    // Python caller, so exceptions derived from Exception are passed to sys.unraisablehook.
     // KeyboardInterrupt, SystemExit and other BaseExceptions stay pending.
     template <typename Result = py::object, typename... Arguments>
     Result call(Arguments&&... arguments) const {
@@ -96,7 +98,7 @@ class Callback {
     std::shared_ptr<const py::object> function_;
 };
 
-// As os.fsdecode(): a file name may not be valid UTF-8.
+// Decodes like os.fsdecode(), because a file name is not necessarily valid UTF-8.
 py::str path_text(const std::string& path) {
     PyObject* const text =
         PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size()));
@@ -231,7 +233,7 @@ void bind_scan(py::module_& module) {
         py::arg("devices"),
         py::arg("read_source"),
         py::arg("live_owners") = 0,
-        "`live_owners`: the number of groups of reachable owners in the report.");
+        "`live_owners`: the maximum number of groups of reachable owners in the report.");
     module.def(
         "dead_bytes",
         [](int generation, bool frozen, bool with_unexplained) {
@@ -281,7 +283,7 @@ void bind_native_watch(py::module_& module) {
             "step",
             [](const NativeWatch& self, std::int64_t number) {
                 Dispatcher::instance().step(self.watch, number);
-                watch::attach_oom_observer();  // the program may have initialized CUDA since then
+                watch::attach_oom_observer();  // CUDA may have been initialized since the last try
             },
             Locked(),
             py::arg("number"))
@@ -346,12 +348,13 @@ void bind_process_watch(py::module_& module) {
     module.def(
         "offer_failure",
         [] { ::on_exit(&replace_exit_status, nullptr); },
-        "Registers the exit handler of fail(); call before the program starts.");
+        "Registers the exit handler that fail() requires; call before the program starts.");
     module.def(
         "fail",
         [](int status) { failure_status = status; },
         py::arg("status"),
-        "If the process exits with status 0, replaces it with `status`. Requires offer_failure().");
+        "Makes the process exit with `status` if it would otherwise exit with status 0. Requires "
+        "offer_failure().");
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ const char* unsupported_reason() {
     return nullptr;
 }
 
-// Makes pickle and copy raise TypeError. For old protocols, the default creates an instance
-// without its C++ object, and using that instance crashes.
+// Makes pickle and copy raise TypeError. With old pickle protocols, the default implementation
+// creates an instance without its C++ object, and using that instance crashes.
 void disable_pickling(pybind11::module_& module) {
     const auto raise = [](const pybind11::object& self, const pybind11::args&) {
         throw pybind11::type_error("cannot pickle or copy " +

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Getters that convert members of the model's structs to Python objects. An unknown value is None.
+// Getters that convert members of the structs in src/model to Python objects. An unknown value is
+// None.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
@@ -54,7 +55,7 @@ auto int_or_none(Integer Class::*member) {
     };
 }
 
-// Throws ValueError if a name is invalid.
+// Throws ValueError if a device name is invalid.
 device::DeviceSelection selected(const std::vector<std::string>& devices);
 
 // "[2, 3]" -> (2, 3). Symbolic dimensions and other text remain strings. None for "".

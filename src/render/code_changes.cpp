@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kMethod = "bound method";
 
-// For bound methods, the container is not compared, because one line of code may store several
+// For bound methods, holder_path is not compared, because one line of code may store several
 // methods in different attributes.
 bool are_stored_alike(const model::Reference& first, const model::Reference& cut) {
     return first.holder_path == cut.holder_path || cut.holder.starts_with(kMethod);
@@ -22,7 +22,8 @@ std::vector<CodeChange> changes_of(const model::Finding& finding) {
     std::vector<CodeChange> changes;
     for (const model::Reference& cut : finding.cut) {
         auto change = std::ranges::find_if(changes, [&cut](const CodeChange& known) {
-            // Without a location, references of different classes may need different changes.
+            // If the location is unknown, references held by different classes may need different
+            // changes.
             const bool same_code = !cut.location.empty() || known.first->holder == cut.holder;
             return same_code && known.first->location == cut.location &&
                    known.first->label == cut.label && are_stored_alike(*known.first, cut);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups the references to cut by the line of code that stores them. Each group needs one change of
-// the code.
+// Groups the references to cut by the line of code that stores them. Each group can be fixed with
+// one change to the code.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ struct CodeChange {
 };
 
 // In the order of `finding.cut`. The result refers to `finding`, which must outlive it. References
-// without a location are not grouped.
+// without a location are grouped only if their holders and labels are equal.
 [[nodiscard]] std::vector<CodeChange> changes_of(const model::Finding& finding);
 
 // "14 references in 7 locations; all of them must be cut". REQUIRES: several changes.
 [[nodiscard]] std::string all_of_changes(const model::Finding& finding,
                                          const std::vector<CodeChange>& changes);
 
-// "Trainer" or "one of 2 classes": the classes of the targets of `change`. "" if all changes have
+// "Trainer" or "one of 2 classes": describes the target classes of `change`. "" if all changes have
 // the same target class, or if the holder is a method bound to an object of the target class.
 [[nodiscard]] std::string target_words(const std::vector<CodeChange>& changes,
                                        const CodeChange& change);

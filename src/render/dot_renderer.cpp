@@ -14,8 +14,7 @@ using model::Picture;
 
 constexpr std::size_t kTextColumns = 40;
 
-// `label` may contain \n, the line break of a Graphviz label. All other characters are already
-// escaped.
+// `label` is already escaped. It may contain \n, which Graphviz renders as a line break.
 std::string attribute(std::string_view name, std::string_view label) {
     std::string out(name);
     return out.append("=\"").append(label).append("\"");
@@ -41,7 +40,7 @@ std::string item_statement(const Picture::Item& item, const std::string& id) {
 }
 
 std::string arrow_statement(const Picture::Arrow& arrow, const std::string& prefix) {
-    // The spaces separate the text from the line, which Graphviz draws next to it.
+    // The spaces separate the label from the arrow, which Graphviz draws close to the text.
     const std::string label =
         (arrow.cut ? "  cut: " : "  ") + label_line(arrow.label, kTextColumns) + "  ";
     std::string out = "    " + prefix + std::to_string(arrow.from) + " -> " + prefix +
@@ -79,7 +78,7 @@ std::string cluster(const model::Finding& finding, std::size_t rank) {
     return out + "  }\n";
 }
 
-// The text fits into its box because a fixed-width font has the same width on every system. nslimit
+// Characters in Courier have the same width on every system, so the text fits into its box. nslimit
 // and mclimit limit the layout time.
 constexpr std::string_view kStyle = R"(digraph cyclewatch {
   graph [fontname=Helvetica, bgcolor=transparent, nslimit=4, nslimit1=4, mclimit=0.5];

@@ -18,7 +18,7 @@ bool is_blank(std::string_view line) {
     return line.find_first_not_of(' ') == std::string_view::npos;
 }
 
-// The byte offset of the code point `index`.
+// The byte offset of the code point at position `index`.
 std::size_t offset_of(std::string_view text, std::uint32_t index) {
     std::size_t at = 0;
     for (std::uint32_t i = 0; i < index && at < text.size(); ++i) {

@@ -9,8 +9,9 @@
 
 namespace cyclewatch::render {
 
-// One line. The texts are cleaned for display. Concatenated, the texts are the line without the
-// indentation that all lines have in common.
+// One line, split at the expression to underline. Concatenating `before`, `expression` and `after`
+// yields the line without control characters and without the indentation that all lines of the
+// excerpt share.
 struct ExcerptLine {
     std::string number;           // padded to the width of the others
     bool is_at_location = false;  // the line at the location
@@ -19,7 +20,7 @@ struct ExcerptLine {
     std::string after;
 };
 
-// The line at the location, the line before and the line after it, without blank lines at the ends.
+// Returns the line at the location and its two neighbors. Blank neighbors are omitted.
 [[nodiscard]] std::vector<ExcerptLine> excerpt_lines(const model::SourceExcerpt& source);
 
 }  // namespace cyclewatch::render

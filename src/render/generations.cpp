@@ -98,7 +98,7 @@ std::string idle_sentence(const Totals& sum, double elapsed) {
                 : "None of the " + base::counted(sum.collections, "collection")) +
            (one ? " freed no device memory and took " : " freed device memory; they took ") +
            cost_words(sum.idle_seconds, elapsed) +
-           ". As far as device memory is concerned, automatic collection can be disabled.";
+           ". Disabling automatic collection would not increase device memory use.";
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes the cost of automatic garbage collection and the memory that it freed, so that users
-// can decide whether they need it. Plain text, not escaped.
+// Describes the cost of automatic garbage collection and how much memory it freed, so that users
+// can decide whether to disable it. Plain text, not escaped.
 #pragma once
 
 #include <string>

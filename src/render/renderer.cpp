@@ -17,7 +17,7 @@ struct FormatEntry {
     std::string_view other_suffix;
 };
 
-// In the order of the enumerators.
+// In the order of the enumerators of Format.
 constexpr std::array kFormats{
     FormatEntry{Format::text, "text", ".txt", {}},
     FormatEntry{Format::json, "json", ".json", {}},

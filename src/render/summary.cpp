@@ -24,7 +24,7 @@ bool is_collected(const model::Finding& finding) {
     return finding.collected == model::Collected::yes;
 }
 
-// True if the totals are lower bounds.
+// True if some collections were not searched, so that the totals are lower bounds.
 bool is_sampled(const model::Report& report) {
     return report.stats.skipped.contains(model::kNotSearched);
 }
@@ -73,8 +73,8 @@ std::string quiet_sentence(const model::Report& report) {
         return "No reference cycle kept " + watched + ": " + scope +
                ", none of which owned such memory.";
     }
-    return "No reference cycle was found for the " + base::counted(stats.owners, "owner") + " of " +
-           watched + " in garbage: " + scope + ".";
+    return scope + ", including " + base::counted(stats.owners, "owner") + " of " + watched +
+           ", but no reference cycle that leads to such memory was found.";
 }
 
 // " Live tensors grow by 4.0 KiB per step."; "" if none grow.
@@ -90,11 +90,12 @@ std::string growth_words(const model::Report& report) {
     return " Live tensors grow by " + growth_rate(total) + ".";
 }
 
-// The number of references to cut for one or two findings, and the bytes that cutting them frees.
+// The number of references to cut for one or two findings, and the number of bytes that cutting
+// them frees.
 struct Remedy {
     std::size_t references = 0;
     std::uint64_t bytes = 0;
-    bool payload = true;  // every one leads from a cycle to an owner, so that the cycle remains
+    bool payload = true;  // all of them lead from a cycle to an owner, so cycles remain
 
     void add(const model::Finding& finding) {
         references += finding.cut.size();
@@ -122,7 +123,7 @@ std::string freed_when(const model::Finding& finding) {
 std::string shared_remedy(const model::Finding& finding, std::string_view name) {
     return format_bytes(finding.shared_bytes) + " is freed once " + std::string(name) +
            (finding.shared_with == 0
-                ? " is fixed and all other objects that refer to it are freed."
+                ? " is fixed and all other objects that refer to this memory are freed."
                 : " and " + base::counted(finding.shared_with, "other finding") + " are fixed.");
 }
 
@@ -393,7 +394,7 @@ std::string growth_sentence(const model::GrowingOwner& growing) {
         text += ", held by " + growing.held_by;
     }
     if (const std::string time = time_until_full(growing); !time.empty()) {
-        text += ". The memory is full in " + time + " at this rate";
+        text += ". The memory will be full in " + time + " at this rate";
     }
     return base::clean_text(text + ".");
 }
@@ -404,7 +405,7 @@ std::string overhead_sentence(const model::Report& report) {
     std::string text = "Overhead: " + base::format_duration(stats.seconds) + " in " +
                        base::counted(stats.collections, "collection") +
                        (stats.scans > 0 ? " and " + base::counted(stats.scans, "scan") : "") +
-                       (has_census ? ", and in censuses," : "") + " over " +
+                       (has_census ? " and in censuses" : "") + " over " +
                        base::format_duration(stats.elapsed);
     if (stats.elapsed > 0) {
         text += " (" + base::format_percent(stats.seconds / stats.elapsed) + " of the run time)";

@@ -11,21 +11,22 @@
 
 namespace cyclewatch::render {
 
-// A sentence on how much memory cycles kept alive and for how long or, if no cycle was found, on
-// the observed collections and on the growth of live tensors.
+// States how much memory cycles kept alive, and for how long. If no cycle was found, summarizes the
+// observed collections and the growth of live tensors.
 [[nodiscard]] std::string summary_sentence(const model::Report& report);
-// A sentence on how much memory is freed by cutting the suggested references of the first two new
-// findings, or of only the first one if the second has no suggestion. Returns "" if the first has
-// no suggestion. If there are no new findings, the sentence says so.
+// States that there are no new findings, or how much memory is freed by cutting the references that
+// are suggested for the first two new findings. Covers only the first finding if there is no
+// suggestion for the second. Returns "" if there is no suggestion for the first.
 [[nodiscard]] std::string remedy_sentence(const model::Report& report);
 
 // "Engine is part of a reference cycle that keeps 4.0 KiB of cuda:0 memory alive: cut
-// <lambda>.closure:self (train.py:12)." For several occurrences: "20 reference cycles through
-// Engine keep 80.0 KiB ...", where the size is the total. One line without control characters, not
+// <lambda>.closure:self (train.py:12)." For several occurrences, gives the total size: "20
+// reference cycles through Engine keep 80.0 KiB ...". One line without control characters, not
 // escaped.
 [[nodiscard]] std::string headline(const model::Finding& finding);
 
-// "not collected yet", "frozen: no collection will free this", or "" if it was collected.
+// "not collected yet", "frozen: no collection will free this", or "" if a collection freed the
+// memory.
 [[nodiscard]] std::string collected_words(const model::Finding& finding);
 
 // "shared with 4 other findings", or "shared with objects outside any cycle".
@@ -33,9 +34,9 @@ namespace cyclewatch::render {
 // "256 MiB in 64 cycles"; "10.0 KiB in 1 cycle, shared with 4 other findings".
 [[nodiscard]] std::string size_words(const model::Finding& finding);
 
-// "in Accuracy, F1Score at f1.py:12 and 3 more (12 cycles)": the variants other than the one in the
-// title, of which at most `most` are named; "" if there are none. A variant's location is included
-// if it differs from the one in the title.
+// "in Accuracy, F1Score at f1.py:12 and 3 more (12 cycles)": names at most `most` variants, not
+// including the variant in the title; "" if there is no other variant. A variant's location is
+// included if it differs from the location of the variant in the title.
 [[nodiscard]] std::string variants_words(const model::Finding& finding, std::size_t most);
 
 // "64 cycles in 3 collections, the largest 64.0 KiB; unreachable for up to 2.2 s; ...".
@@ -46,16 +47,16 @@ namespace cyclewatch::render {
 [[nodiscard]] std::string live_owner_sentence(const model::LiveOwner& owner);
 
 // "+4.0 KiB per step: 12 x torch.Tensor on cuda:0 (48.0 KiB), held by module global train.losses ->
-// losses[0]. The memory is full in 3,000 steps at this rate."
+// losses[0]. The memory will be full in 3,000 steps at this rate."
 [[nodiscard]] std::string growth_sentence(const model::GrowingOwner& growing);
 // "4.0 KiB per step"
 [[nodiscard]] std::string growth_rate(const model::GrowingOwner& growing);
-// "3,000 steps"; "" if it is not known
+// "3,000 steps"; "" if unknown.
 [[nodiscard]] std::string time_until_full(const model::GrowingOwner& growing);
 
-// "Overhead: 12 ms in 123 collections, and in censuses, over 34.5 s (0.04 % of the run time)."
+// "Overhead: 12 ms in 123 collections and in censuses over 34.5 s (0.04 % of the run time)."
 [[nodiscard]] std::string overhead_sentence(const model::Report& report);
-// One line for each reason why collections were skipped, and the notes of the report.
+// One line for each reason why collections were skipped, followed by the notes of the report.
 [[nodiscard]] std::vector<std::string> omissions(const model::Report& report);
 // "train.py, process 4242, rank 0, Python 3.11.7 ..."; for a merged report "16 processes of
 // train.py, ranks 0 to 15 ...".

@@ -12,11 +12,11 @@ std::string key_of(const model::OwnerSummary& owner) {
            owner.path;
 }
 
-// Counts how often the size rose above all earlier sizes without falling back later. `peak` is the
-// largest of the earlier sizes.
+// Counts the censuses in which the size rose above all earlier sizes and did not fall back later.
+// `peak` is the largest of the earlier sizes.
 struct Rises {
     std::size_t count = 0;
-    bool is_last = false;  // the last size is a rise
+    bool is_last = false;  // the size rose in the last census
 };
 
 Rises rises_of(const std::deque<std::uint64_t>& bytes, std::uint64_t peak) {
@@ -99,7 +99,7 @@ void GrowthTracker::update(Group& group, model::GrowthUnit unit, std::uint64_t m
     const std::uint64_t now = group.bytes.back();
     const double duration = times_.back() - times_.front();
     const Rises rises = rises_of(group.bytes, group.peak);
-    // A group is first classified as growing only if its size rose in the last census. This
+    // A group is newly classified as growing only if its size rose in the last census. This
     // excludes caches that have filled up.
     const bool grows = rises.count >= kRises && (rises.is_last || group.growing) &&
                        times_.size() > kComparisons && duration > 0 && now >= min_bytes;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares the censuses of one watch (lists of all reachable owners), and finds the groups of
-// owners whose memory grows. Not thread-safe; never calls Python. May throw std::bad_alloc.
+// owners whose memory use is growing. Not thread-safe; never calls Python. May throw
+// std::bad_alloc.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +16,30 @@
 
 namespace cyclewatch::report {
 
-// The fastest growth first.
+// Sorts by growth rate, fastest first.
 void sort_growing(std::vector<model::GrowingOwner>& growing);
 
 class GrowthTracker {
   public:
-    // A rise is a census that found more memory than every earlier census, if no later census found
-    // less. A group grows if kRises of the last kComparisons censuses, including the last, are
-    // rises. A group whose memory repeatedly rises and falls is therefore not reported, except
-    // during its first rise. A growing group is listed until fewer than kRises of the last
-    // kComparisons censuses are rises.
+    // The size of a group rose in a census if, in this census and in all later ones, it was larger
+    // than in every earlier census. A group is growing if its size rose in at least kRises of the
+    // last kComparisons censuses, the latest included. Therefore a group whose memory use
+    // repeatedly rises and falls is reported only during its first rise. A growing group remains
+    // listed until its size has risen in fewer than kRises of the last kComparisons censuses.
     static constexpr std::size_t kComparisons = 5;
     static constexpr std::size_t kRises = 3;
     static constexpr std::size_t kMaxGroups = 10'000;  // others are ignored
     static constexpr std::size_t kMaxGrowing = 100;
 
-    // Adds a census that was taken after `at` steps or seconds. Returns the groups that grow for
-    // the first time, the fastest first. Groups smaller than `min_bytes` are never classified as
-    // growing.
+    // Adds a census that was taken after `at` steps or seconds. Returns the groups that are growing
+    // for the first time, fastest-growing first. Groups smaller than `min_bytes` are never
+    // classified as growing.
     std::vector<model::GrowingOwner> add(double at,
                                          std::span<const model::LiveOwner> owners,
                                          model::GrowthUnit unit,
                                          std::uint64_t min_bytes);
 
-    // The groups that grow, the fastest first.
+    // The groups that are growing, fastest-growing first.
     [[nodiscard]] std::vector<model::GrowingOwner> growing() const;
 
   private:

@@ -42,7 +42,8 @@ void sort_and_bound_owners(model::Finding& stored) {
         return a.bytes * a.count > b.bytes * b.count;
     });
     if (stored.owners.size() > model::kMaxOwnersPerFinding) {
-        // Owners omitted from different collections may be equal, so the count is a lower bound.
+        // The same owners may be omitted in several collections, so the counts are not added up.
+        // The result is a lower bound.
         const std::uint64_t over = stored.owners.size() - model::kMaxOwnersPerFinding;
         stored.omitted_owners = std::max(stored.omitted_owners, over);
         stored.owners.resize(model::kMaxOwnersPerFinding);

@@ -18,14 +18,14 @@
 
 namespace cyclewatch::report {
 
-// Sets the times, collection and process of a `finding` to those of the collection in which it was
-// found.
+// Copies the times, the process and the number of the collection from `record`, which describes the
+// collection in which `finding` was found.
 void stamp(model::Finding& finding, const model::CollectionRecord& record);
 
 // Merges `later` into `stored`, a finding with the same cause. The signature of `stored` does not
-// change; its description becomes that of the larger occurrence. Equal owners are counted together;
-// an unknown allocation site matches any site. Contradictory verdicts become `unclear`; notes are
-// concatenated.
+// change, but the description is taken from the larger occurrence. Equal owners are counted
+// together; an unknown allocation site matches any site. Contradictory verdicts become `unclear`;
+// notes are concatenated.
 void merge(model::Finding& stored, model::Finding later);
 
 // Allocation sites of equal owners, looked up after their finding was stored.
@@ -34,16 +34,16 @@ struct PlacedOwners {
     std::map<std::string, std::uint64_t> sites;  // "path:line" -> number of owners
 };
 
-// Splits the matching owners of `stored` by allocation site. Equal owners that were added after the
-// lookup are also assigned to these sites if every site was found.
+// Splits the matching owners of `stored` by allocation site. If the lookup found the sites of all
+// owners in `placed`, equal owners that were added after the lookup are assigned to the same sites.
 void place(model::Finding& stored, const PlacedOwners& placed);
 
-// Finds the stored finding that has the same cause as a new one.
+// Finds the stored finding that has the same cause as a given finding.
 class MistakeIndex {
   public:
-    // The position of a finding that has one of `finding`'s signatures, or the same status and one
-    // of its model::mistake_keys(). A new finding is therefore never merged into an ignored
-    // finding.
+    // The position of a stored finding that has one of `finding`'s signatures, or that has the same
+    // status and shares one of the model::mistake_keys(). A new finding is therefore never merged
+    // into an ignored finding.
     [[nodiscard]] std::optional<std::size_t> find(const model::Finding& finding) const;
 
     // Adds the signatures and keys of `finding`, which is stored at `position`. Existing entries do
@@ -60,11 +60,12 @@ inline constexpr std::size_t kMaxMergedRecords = 4000;
 
 // Merges findings with the same signature or cause into one, with an entry in `by_process` for each
 // process. Processes are ordered by rank, then process id. A process that occurs in several reports
-// is counted once. A report of this process alone is preferred to a merged report; between reports
-// of the same kind, the later state is preferred. The order of `reports` does not matter.
+// is counted once. A report that covers only this process is preferred to a merged report. Of two
+// reports of the same kind, the one with the later state is preferred. The order of `reports` does
+// not matter.
 //
-// Fails if `reports` is empty, or if merged reports overlap in such a way that no selection of
-// reports covers each process exactly once.
+// Fails if `reports` is empty, or if, because merged reports overlap, no selection of reports
+// covers each process exactly once.
 [[nodiscard]] base::Result<model::Report> merge_reports(
     std::span<const model::Report* const> reports);
 

@@ -30,7 +30,7 @@ Identity identity(const ProgramInfo& process) {
     return {process.rank, process.pid, process.started_at, process.script};
 }
 
-// The report from which each process is taken.
+// Maps each process to the report that provides the data of the process.
 using Sources = std::map<Identity, const Report*>;
 
 bool is_source(const Report* report, const Sources& sources) {
@@ -38,11 +38,11 @@ bool is_source(const Report* report, const Sources& sources) {
                                [report](const auto& entry) { return entry.second == report; });
 }
 
-// Makes `report` the source of its processes. Does nothing if earlier reports already contain all
-// of its processes, unless a single earlier report has the same processes and covers less time.
-// Reports must be added in ascending order of their number of processes. Returns false if `report`
-// and an earlier report share processes, but `report` does not contain all processes of the earlier
-// report.
+// Makes `report` the data source for all of its processes. If earlier reports already contain all
+// of these processes, `report` is used only if one of those reports has exactly the same processes
+// and covers less time; `report` then replaces it. Reports must be added in ascending order of
+// their number of processes. Returns false if `report` and an earlier report share processes, but
+// `report` does not contain all processes of the earlier report.
 bool add_source(const Report& report, Sources& sources) {
     std::set<const Report*> rivals;
     std::size_t contested = 0;
@@ -185,8 +185,7 @@ class Merger {
         }
     }
 
-    // Replaces each signature in `record` with that of the finding into which its finding was
-    // merged.
+    // Replaces each signature in `record` with the signature of the merged finding.
     void rename_parts(model::CollectionRecord& record) const {
         for (model::FindingPart& part : record.findings) {
             if (const auto found = signatures_.find(part.signature); found != signatures_.end()) {

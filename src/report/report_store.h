@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores the findings and collection records of one watch. Bounded: ten thousand equal leaks become
-// one finding. Thread-safe; never calls Python.
+// Stores the findings and collection records of one watch. The memory use of a store is bounded;
+// ten thousand equal leaks become one finding. Thread-safe; never calls Python.
 #pragma once
 
 #include <functional>
@@ -36,17 +36,17 @@ class ReportStore {
     ReportStore(model::ProgramInfo program, std::vector<std::string> devices)
         : program_(std::move(program)), devices_(std::move(devices)) {}
 
-    // Merges the findings of one collection, and stores the collection's record if it contains
-    // memory owners. A finding with the same cause as a stored finding is merged into the stored
-    // one and takes its signature. `repeated`: true if the findings differ only in numbers from
-    // those passed in an earlier call, possibly to another store. Repeated findings are not indexed
-    // again, and Added::seen is empty.
+    // Merges the findings of one collection, and stores the collection's record if the collection
+    // found tensor owners. A finding with the same cause as a stored finding is merged into the
+    // stored finding and gets the signature of the stored finding. `repeated`: true if an earlier
+    // call, possibly to another store, passed the same findings with other numbers. Repeated
+    // findings are not indexed again, and Added::seen is empty.
     Added add(const model::CollectionRecord& record,
               std::vector<model::Finding> findings,
               bool repeated = false);
 
-    // Calls `change` on every finding under the lock. `change` must not change signatures or byte
-    // counts, and must not call the store.
+    // Calls `change` on every finding while holding the lock. `change` must not change signatures
+    // or byte counts, and must not call the store.
     void revise(const std::function<void(model::Finding&)>& change);
 
     // Adds source code to all later snapshots.
@@ -61,8 +61,8 @@ class ReportStore {
     void set_census(std::vector<model::GrowingOwner> growing,
                     std::vector<model::LiveOwner> largest);
 
-    // Returns a consistent copy of the report. Its stats are `stats` with the number of findings
-    // added.
+    // Returns a consistent copy of the report. The report's statistics are `stats` plus the number
+    // of findings.
     [[nodiscard]] model::Report snapshot(const model::Stats& stats) const;
 
   private:

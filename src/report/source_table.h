@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The source code at the locations of a report's suggestions. Not thread-safe.
+// The source code at the locations of the cuts and alternatives in a report. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,20 @@
 namespace cyclewatch::report {
 
 // Maps each source_key() to its source lines and the number of the first line.
-// Locations whose source is not available are missing. For a dataclass field, only the line of the
-// field is stored.
+// Locations whose source is not available have no entry. For a dataclass field, only the line of
+// the field is stored.
 using SourceLines = std::map<std::string, std::pair<std::uint32_t, std::vector<std::string>>>;
 
-// The location whose source is read: "path:line" or, for an attribute that generated code stores,
-// "path:module.Class.attribute".
+// The key under which source lines are stored: "path:line" or, for an attribute that generated code
+// stores, "path:module.Class.attribute".
 [[nodiscard]] std::string source_key(const model::Reference& reference);
 
 class SourceTable {
   public:
     void add(SourceLines lines) { lines_.merge(std::move(lines)); }
-    // Sets Reference::source of the cuts and alternatives whose source is known. Replaces the
-    // location of a class with that of its field, also in the cycle.
+    // Sets Reference::source of the cuts and alternatives whose source is known. For the generated
+    // code of a dataclass, replaces the location of the class with the location of the field, also
+    // in Finding::cycle.
     void fill(model::Finding& finding) const;
 
   private:

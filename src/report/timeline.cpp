@@ -28,7 +28,8 @@ void Timeline::add(const model::CollectionRecord& record) {
     ++added_;
 }
 
-// Leaves room for the latest record, which records() may append.
+// The maximum size of kept_. Reserves one entry of the limit if records() may append the latest
+// record.
 std::size_t Timeline::room() const {
     return group_ == 1 ? limit_ : limit_ - 1;
 }

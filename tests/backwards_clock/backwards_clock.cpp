@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded library: the time of day decreases by an hour with each call, and the monotonic clock
-// is five milliseconds slow in every other call.
+// is five milliseconds slow on every other call.
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -30,7 +30,7 @@ def control(payload):
 
 
 # %% rooted_finalizer
-"""A weakref.finalize() of an object's own method keeps the object reachable."""
+"""A weakref.finalize() whose callback is a method of the finalized object keeps it reachable."""
 
 import weakref
 
@@ -98,7 +98,7 @@ def control(payload):
 
 
 # %% without_owners
-"""An unreachable cycle leads to no device memory."""
+"""An unreachable cycle does not lead to any device memory."""
 
 
 class Node:

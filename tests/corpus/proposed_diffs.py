@@ -18,7 +18,7 @@ SCRIPT = FOLDER / "run_diffs.py"
 
 
 def write_copies(folder):
-    """One file for each case and each trial, as in a real program."""
+    """Write each case and each trial to a separate file, like a real program."""
     for name, _, source in all_cases():
         (folder / f"{name}.py").write_text(source)
     shutil.copy(FOLDER / "trials" / "registry.py", folder)
@@ -31,7 +31,7 @@ def write_copies(folder):
 
 
 def separated(text, body, program):
-    """The source of one program of a file: the imports, and the statements that it needs."""
+    """The source of one program in a file: the imports, and the statements that it needs."""
     kept = {program}
     while True:
         used = set().union(*(names_in(node) for node in kept))
@@ -58,7 +58,7 @@ def names_defined(node):
 
 
 def group_of(name, trials):
-    """Half of the trials, chosen by checksum, were not inspected while the rules were written."""
+    """The group of a program; half of the trials were not read while diff rules were written."""
     if name not in trials:
         return "case"
     return "unseen trial" if zlib.crc32(name.encode()) % 2 else "trial"
@@ -70,7 +70,7 @@ def run(interpreter, folder, names):
 
 
 def outcomes(interpreter, folder, trials):
-    """For each program with a finding: its group, pattern, and whether its diff removed it."""
+    """For each program with a finding: its group, its pattern, and what its proposed diff does."""
     before = folder / "before"
     before.mkdir()
     write_copies(before)

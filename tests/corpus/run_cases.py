@@ -53,7 +53,7 @@ def two_tensors():
 def cells(*paths):
     """(name, path, source) of every cell in `paths`, by name.
 
-    The source is preceded by empty lines, so that its line numbers are those of the file.
+    The source is preceded by empty lines, so that its line numbers match the file.
     """
     found = []
     for path in paths:
@@ -71,7 +71,7 @@ def all_cases(folder=FOLDER):
 
 
 def load(cell, variant):
-    """The module of a cell, rewritten as `variant` does."""
+    """The module of a cell, whose source `variant` rewrites."""
     name, path, source = cell
     tree = VARIANTS[variant](ast.parse(source))
     module = types.ModuleType(name)
@@ -140,7 +140,7 @@ def run_control(cell):
 def repeat_case(cell, times):
     """Occurrences and bytes of each finding, and the growth of the process.
 
-    A collection follows every tenth of the runs; growth is measured from the second one on.
+    Garbage is collected after each tenth of the runs; growth is measured from the second time on.
     """
     module = load(cell, "plain")
     pages = []

@@ -20,7 +20,7 @@ import cyclewatch
 
 
 def program_of(name):
-    """The function that creates the cycle: a case has its own module, a trial is registered."""
+    """The function that creates the cycle: a registered trial, or leaky() in a case's module."""
     trials = importlib.import_module("registry").TRIALS
     if name in trials:
         return lambda payload: trials[name][0](payload()) and None

@@ -32,7 +32,7 @@ def verdict(answers, accepted, alarming):
 
 def run_trial(function, accepted, alarming):
     def leaky(payload):
-        function(payload())  # the result is dropped
+        function(payload())  # the program's result is dropped
 
     findings = observe(leaky, one_tensor)["findings"]
     if not findings:

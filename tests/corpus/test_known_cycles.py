@@ -46,7 +46,7 @@ gc.disable()
 print_findings(leak)
 """
 
-# The two cycles of tensordict, with the same names but different code.
+# Imitates the two cycles of tensordict: same names, different code.
 STAND_IN = """
 class Tensor:
     pass

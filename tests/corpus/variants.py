@@ -80,7 +80,7 @@ class Renamer(ast.NodeTransformer):
 def loaded(tree):
     """Set an unrelated tensor as an attribute of every instance, except descriptors.
 
-    A descriptor's class keeps it, so the tensor would survive until the class is collected.
+    A class keeps its descriptors alive, so such a tensor would survive as long as the class.
     """
     return Clutterer("extra_tensor()").visit(tree)
 

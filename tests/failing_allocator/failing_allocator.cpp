@@ -96,7 +96,7 @@ void replace_python_allocators() {
 
 extern "C" {
 
-// Counts allocations of `allocator` (0: C++, 1: CPython) from 1 and lets `first` to `last` fail.
+// Counts allocations by `allocator` (0: C++, 1: CPython) from 1; numbers `first` to `last` fail.
 CYCLEWATCH_VISIBLE void fail_allocations(int allocator, long first, long last) {
     if (allocator == kPython) {
         replace_python_allocators();
@@ -107,7 +107,7 @@ CYCLEWATCH_VISIBLE void fail_allocations(int allocator, long first, long last) {
     first_failing = first;
 }
 
-// Stops that and returns the number of allocations.
+// Stops failing allocations and returns the number of allocations counted.
 CYCLEWATCH_VISIBLE long stop_failing() {
     first_failing = 0;
     return counted;

@@ -199,7 +199,7 @@ std::map<std::uint32_t, std::uint64_t> retained_by_component(const Case& one, co
                 keepers.push_back(component);
             }
         }
-        // The nearest one, from which no other is reachable.
+        // Count the bytes for the nearest retaining component: it reaches no other one.
         for (const std::uint32_t keeper : keepers) {
             if (std::ranges::none_of(keepers, [&](std::uint32_t other) {
                     return other != keeper && all[keeper][other];

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads arbitrary bytes as a baseline or a configuration.
 
-Invalid input must be rejected with a message. If a parser fails in another way, the functions raise
-AssertionError or the parser's exception.
+Invalid input must be rejected with a message. If a parser fails in any other way, these functions
+raise AssertionError or the parser's exception.
 """
 
 import logging
@@ -13,7 +13,7 @@ from cyclewatch.pytest_plugin.baseline import Baseline, BaselineError
 
 
 class Kept(logging.Handler):
-    """Records the messages of cyclewatch's logger in a with block."""
+    """Records the messages that cyclewatch logs inside the `with` block."""
 
     def __init__(self):
         super().__init__(logging.WARNING)
@@ -31,7 +31,7 @@ class Kept(logging.Handler):
 
 
 def check_baseline(folder, contents):
-    """Read `contents` as a baseline in `folder`; returns whether it is valid."""
+    """Write `contents` to a file in `folder`; return whether the file is a valid baseline."""
     path = folder / "known.json"
     path.write_bytes(contents)
     try:
@@ -40,7 +40,7 @@ def check_baseline(folder, contents):
         assert str(path) in str(error)
         assert "\n" not in str(error)
         return False
-    # Writing and reading it again does not change it.
+    # Writing and rereading the baseline does not change it.
     assert all(entry.count > 0 and entry.reason.strip() for entry in baseline.entries.values())
     again = folder / "again.json"
     baseline.write(again)
@@ -49,7 +49,7 @@ def check_baseline(folder, contents):
 
 
 def check_configuration(folder, name, contents):
-    """Read `contents` as the file `name` in the current directory, `folder`; returns the log."""
+    """Write and read the file `name` in `folder` (the current directory), and return the log."""
     for path in folder.iterdir():
         path.unlink()
     (folder / name).write_bytes(contents)

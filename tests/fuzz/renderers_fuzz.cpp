@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as every name in a report: each format is well formed and has no markup from the name,
-// and the text has no control characters.
+// Uses arbitrary bytes as every name in a report. Each format must be well formed and contain no
+// markup from the name, and the text format must not contain control characters.
 #include <graphviz/cgraph.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace testing = cyclewatch::testing;
 
 namespace {
 
-// Each tag with its attributes, and its number. Tags for wrapping names are ignored.
+// Maps each tag, with its attributes, to its count. Tags that only wrap names are ignored.
 std::map<std::string, int> tags_of(const std::string& text) {
     const testing::Markup markup = testing::parse_markup(text);
     require(markup.problem.empty(), "the markup is well formed:", markup.problem);

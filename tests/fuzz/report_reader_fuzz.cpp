@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading any bytes as a report file yields a report or an error, and a report that is written and
-// read again is equal.
+// Reading any bytes as a report file yields a report or an error, and writing and rereading a
+// report does not change it.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

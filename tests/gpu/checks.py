@@ -91,7 +91,7 @@ def odd_sizes(device):
 
 
 def capture(device):
-    """A collection during a stream capture does not break the graph."""
+    """A collection during a stream capture does not invalidate the captured CUDA graph."""
     if device == "cpu":
         return {"modes": 0}
     modes = ("global", "thread_local", "relaxed")
@@ -138,7 +138,7 @@ def streams(device):
 
 
 class Collecting(torch.autograd.Function):
-    """Leaks a cycle and collects garbage, both on the thread on which autograd calls backward()."""
+    """Leaks a cycle and collects garbage on the thread on which autograd calls backward()."""
 
     threads = []
 
@@ -162,7 +162,7 @@ def autograd_threads(device):
             Collecting.apply(tensor).sum().backward()
     assert watch.report().retained_bytes == 3 * BLOCK
     assert tensor.grad.tolist() == [3.0] * 10
-    # The caller's thread on the CPU.
+    # On the CPU, backward() is called on the caller's thread.
     assert all(Collecting.threads) == (device == "cpu")
     return {"collections on autograd's threads": len(Collecting.threads)}
 
@@ -198,7 +198,7 @@ def compiled(device):
 
 
 def out_of_memory(device):
-    """If memory runs out because of cycles, the program catches the error and continues."""
+    """A program that catches an out-of-memory error can collect its cycles and continue."""
     error = torch.cuda.OutOfMemoryError if device == "cuda" else RuntimeError
     with watching(device) as watch:
         for _ in range(10):
@@ -211,14 +211,14 @@ def out_of_memory(device):
         else:
             raise AssertionError("allocating a pebibyte succeeded")
         assert watch.report().retained_bytes == 10 << 20
-        # No error is pending.
+        # The failed allocation left no pending error.
         assert float(torch.ones(10, device=device).sum()) == 10
         collect(device)
     return {"error": message[:60]}
 
 
 def out_of_memory_report(device):
-    """The report contains the bytes used by torch's allocator and the bytes retained by cycles."""
+    """The report shows how many bytes torch's allocator uses and how many bytes cycles retain."""
     torch.ones(1, device=device)
     collect(device)
     gc.disable()
@@ -279,7 +279,7 @@ def seconds_of(step, steps, device):
 def memory_history(device):
     """Owners have an allocation site while torch records its memory history.
 
-    The addresses of these owners are also used by other allocations, both earlier and later.
+    Earlier and later allocations use the same addresses as these owners.
     """
 
     def block():
@@ -312,7 +312,7 @@ def memory_history(device):
 
 
 def overhead(device):
-    """Measures the time of a training step alternately with and without a watch."""
+    """Times a training step with and without a watch, alternating between the two."""
     step = training_step(device)
     steps, rounds = (200, 15) if device == "cuda" else (3, 3)
     seconds_of(step, steps, device)

@@ -16,7 +16,7 @@ BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
 def machine():
-    """Describe device, driver and versions, without the names of the machine and its user."""
+    """Describe the device, driver and versions without naming the machine or its user."""
     import torch
 
     device = torch.cuda.get_device_properties(0)
@@ -52,7 +52,7 @@ def table(lines, passed):
 
 
 def main():
-    """Run the checks. Returns pytest's exit status, or 0 without a device."""
+    """Run the checks, and return pytest's exit status, or 0 if there is no device."""
     import torch
 
     if not torch.cuda.is_available():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the commands and programs in README, CONTRIBUTING and docs/.
 
-- ``python`` blocks of the guide run as programs, ``bash`` blocks of every page as commands.
-- A ``text`` block with a card shows the output of the ``python`` block before it.
+- ``python`` blocks of the guide run as programs; ``bash`` blocks of every page run as commands.
+- A ``text`` block with a card must match the output of the ``python`` block before it.
 - ``console`` blocks of a page run in order; the output of each block must match the page.
 
 CYCLEWATCH_UPDATE_PAGES=1 writes the output into the pages.
@@ -60,7 +60,7 @@ FILES = {
     "tests/test_engine.py": LEAK.replace("Node()", "def test_node():\n    Node()"),
 }
 
-# The example that the console blocks of a page use, and the subfolder it is copied to.
+# The example that the console blocks of a page use, and the subdirectory it is copied to.
 EXAMPLES = {"command_line": "examples", "pytest": "examples/pytest_project"}
 COPIED_TO = {"command_line": "examples", "pytest": ""}
 
@@ -75,8 +75,8 @@ STATUS = {
     ): 1,
 }
 
-# Commands that need a clone or another interpreter, or measure for minutes, and the place where
-# they run.
+# Commands that need a clone or another interpreter, or that take minutes. Each value names what
+# runs the command instead, or says why it is not run.
 RUN_ELSEWHERE = {
     "pip install .": "scripts/wheel builds, installs and tests the package",
     "cyclewatch attach 4242": "tests/unit/cli/test_attach.py, with CPython 3.14",
@@ -99,11 +99,11 @@ RUN_ELSEWHERE = {
 
 
 def blocks(*languages):
-    """Page, language and text of each code block in one of `languages`."""
+    """Yield the language and text of each code block whose language is in `languages`."""
     for page in PAGES:
         for number, block in enumerate(BLOCK.finditer(page.read_text(encoding="utf-8")), 1):
             language, text = block.groups()
-            # Elsewhere, Python blocks are fragments; other tests run those that are programs.
+            # Python blocks outside the guide are fragments, or programs that other tests run.
             if language in languages and (language != "python" or page.parent.name == "guide"):
                 yield pytest.param(language, text, id=f"{page.stem}-{number}")
 
@@ -133,7 +133,7 @@ def environment():
 
 @pytest.fixture
 def short_folder():
-    """A folder with a short path, which cards do not abbreviate."""
+    """A directory with a path so short that cards do not abbreviate it."""
     with tempfile.TemporaryDirectory() as path:
         folder = Path(path) / "app"
         folder.mkdir()
@@ -167,7 +167,7 @@ def test_block_runs(tmp_path, language, text):
 
 
 def cards():
-    """Page, program and card of each card block that follows a program block."""
+    """Yield page, program and card for each program block that is followed by a card block."""
     for page in PAGES:
         found = [block.groups() for block in BLOCK.finditer(page.read_text(encoding="utf-8"))]
         for number, ((first, program), (second, card)) in enumerate(pairwise(found), 1):
@@ -220,7 +220,7 @@ def transcript(text):
 
 
 def comparable(text):
-    """The text without measured values and without line breaks, which depend on path lengths."""
+    """The text without measured values, on one line because line breaks depend on path lengths."""
     measured = r"(?:\d[\d.,]* of )?\d[\d.,]* (?:[mu]?s|%|collections?|objects?)\b"
     text = re.sub(rf"{measured}|\d[\d.]* %|\S+Z,|process \d+|Python [\d.]+", "-", text)
     return " ".join(text.split())
@@ -231,7 +231,7 @@ def without_progress(text):
 
 
 def printed_by(command, status, folder):
-    """Exit status and output of one line of a console block, in which `$?` expands to `status`."""
+    """Exit status and output of one command of a console block; its `$?` expands to `status`."""
     done = run(["bash", "-c", f"(exit {status}); {command}"], folder)
     assert done.returncode == STATUS.get(command, 0), done.stdout
     return done.returncode, without_progress(done.stdout).replace(str(folder), "/app")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every owner that a collection frees is counted with its bytes; live owners are not counted.
 
-The graphs are random; the expected report is derived from their description
+The graphs are random; the expected report is derived from their descriptions
 (programs/object_graphs.py).
 """
 
@@ -58,7 +58,7 @@ def check(description, generation, answer):
     assert (scan["owners"], scan["bytes"], scan["dead"]) == (owners, released, released)
     assert scan["collected"] in ([], ["not yet"])
     assert (answer["owners"], answer["bytes"]) == (owners, released)
-    # All freed memory belongs to a finding; shared memory is included in each of them.
+    # All freed memory belongs to a finding; shared memory belongs to several.
     assert answer["exclusive"] <= released <= answer["exclusive"] + answer["shared"]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The example programs, run as a user runs them."""
+"""Runs the example programs as a user would."""
 
 import re
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory is bounded: ten thousand watches do not leak; the number of references is limited.
+"""Ten thousand watches do not leak, and the number of references that a watch captures is limited.
 
 Also runs programs under the interpreter's debug modes.
 """

@@ -41,7 +41,7 @@ def reports_in(folder):
 
 
 def expected_reports(outcome):
-    """Map the process IDs that the scenario printed to the expected bytes."""
+    """For each process ID in the scenario's output, return the expected number of bytes."""
     return {int(line.split()[0]): int(line.split()[1]) for line in outcome.stdout.splitlines()}
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hostile garbage, tools, readers and callbacks, and subinterpreters.
 
-A scenario of OBJECTS or TOOLS runs in two processes, without and with a watch. Its output must be
-the same in both; the expected report is listed here.
+Each scenario in OBJECTS and TOOLS runs in two processes, one without and one with a watch. Its
+output must be the same in both; the expected report is listed here.
 """
 
 import json
@@ -23,7 +23,7 @@ OBJECTS = {
     "class_that_is_garbage_itself": (8, None),
     "disguise": (8, ["Disguised.me -> Disguised"]),
     "names_from_hell": (56, None),
-    # It is not reported when it is resurrected, but when it is finally freed.
+    # The cycle is reported when it is finally freed, not when it is resurrected.
     "finalizer_that_resurrects": (8, [FINAL]),
     "generator_that_refuses_to_end": (8, None),
     "living_owner_on_the_stack_of_a_generator": (8, [NODE]),
@@ -85,7 +85,7 @@ def check(interpreter, program, scenario, expected):
     return "".join(without)
 
 
-# Their output lists the methods of dying objects that were called.
+# Scenarios that print which methods of dying objects were called.
 NO_METHODS_CALLED = {"every_special_method", "class_that_is_garbage_itself", "disguise"}
 
 

@@ -13,7 +13,7 @@ LINES = ALLOCATING.read_text().splitlines()
 
 
 def marked_lines(arrow):
-    """Map the labels in the comments `# <- ...` of the program to the marked lines."""
+    """Map each label in a comment `# ARROW LABEL...` of the program to the line of the comment."""
     marked = {}
     for number, line in enumerate(PROGRAM.read_text().splitlines(), 1):
         if found := re.search(rf"# {arrow} (.*)", line):
@@ -32,7 +32,7 @@ def test_attributes_are_located_where_they_are_stored(interpreter, mode):
 
 
 def line_of(text):
-    """The location of the only line of the program that is `text`, with or without indentation."""
+    """The location of the only program line that equals `text`, with or without its indentation."""
     (number,) = [number for number, line in enumerate(LINES, 1) if text in (line, line.strip())]
     return f"{ALLOCATING}:{number}"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Removed folders, kill signals, full disks, clocks that run backwards, failing allocations."""
+"""Removed directories, kill signals, full disks, clocks that run backwards, failing allocations."""
 
 import errno
 import json
@@ -40,7 +40,7 @@ def test_a_program_killed_while_it_writes_leaves_the_old_or_the_new_report(
             stderr=subprocess.DEVNULL,
             text=True,
         )
-        # From its first line on, it only writes reports.
+        # After it has printed its first line, the program only writes reports.
         for _ in range(random.Random(attempt).randrange(1, 6)):
             written = int(program.stdout.readline())
         program.send_signal(number)
@@ -69,7 +69,7 @@ MESSAGE = re.compile(
 
 @pytest.fixture
 def run_failing(main_interpreter, tmp_path, failing_disk):
-    """Runs one scenario of the program; returns its stdout and the lines of its stderr."""
+    """Runs one scenario of the program, and returns its stdout and the lines of its stderr."""
 
     def run(scenario, fault):
         folder = tmp_path / (fault.split()[0] if fault else "none")
@@ -172,7 +172,7 @@ def collect_without_memory(first, last):
     return number
 
 def is_counted(before, after, all_failed):
-    # Whether the lost observation is counted, if it can be.
+    # True if the lost observation is counted, or cannot be counted.
     # Counting needs memory. If the interpreter has no memory to call the callbacks, the watch does
     # not see the collection.
     seen = after.collections - before.collections

@@ -42,7 +42,7 @@ FAILING_CELLS = (
 
 
 def run(notebook, **options):
-    """Run a notebook; returns the outputs of each code cell."""
+    """Run a notebook, and return the outputs of each code cell."""
     # On a busy machine, ipykernel sends the output of one print() as several messages.
     options = {"timeout": 300, "kernel_name": "python3", "coalesce_streams": True, **options}
     nbclient.NotebookClient(notebook, **options).execute()
@@ -117,7 +117,7 @@ def test_each_card_has_its_picture(outputs):
         drawn = base64.b64decode(picture).decode()
         assert "Diagram of the reference cycle" in drawn
         assert "prefers-color-scheme:dark" in drawn
-        # The line of the class; up to 3.12, that of its first method.
+        # The line of the class statement; up to 3.12, the line of its first method.
         assert re.search(r">cell \[4\], line [89]<", drawn)
         assert not re.search(r">\d+\.py:", drawn)
 

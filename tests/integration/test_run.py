@@ -50,7 +50,7 @@ LEAK_OF_TENSORS = """
 
 
 class Python:
-    """Runs an interpreter in a folder, with and without a watch."""
+    """Runs an interpreter in a given directory, with and without a watch."""
 
     executable = sys.executable
 
@@ -80,7 +80,7 @@ class Python:
         return self.start("-m", "cyclewatch", "run", *words, **more)
 
     def both(self, *words, options=(), stdin=None):
-        """Run `words` with and without a watch, and check that output and exit status are equal."""
+        """Run the command `words` with and without a watch; output and exit status must match."""
         plain = self.start(*words, stdin=stdin)
         watched = self.run("--quiet", *options, *words, stdin=stdin)
         assert watched.stdout == plain.stdout
@@ -500,7 +500,7 @@ def test_census_every_reports_growth_while_the_program_runs(python, program, tmp
     assert report.live_owners[0].type == "__main__.Node"
     # The file that was written first is replaced by one with the later censuses.
     assert report.live_owners[0].count >= int(outcome.stdout)
-    # The index is of any node: the search starts at the youngest generation.
+    # Any node's index may be shown, because the search starts at the youngest generation.
     assert re.fullmatch(r"module global __main__\.kept -> kept\[\d+\]", growing.held_by)
     assert growing.rate > 0
     assert outcome.stderr.decode().startswith("Tensor memory grows: +")

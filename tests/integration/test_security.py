@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attacks on the guarantees in SECURITY.md.
 
-They concern secret values in reports, files in shared folders, and hostile input.
+These guarantees concern secret values in reports, files in shared directories, and hostile input.
 """
 
 import ctypes
@@ -44,7 +44,7 @@ def started(*formats):
 
 
 def run(interpreter, folder, program, *arguments):
-    """Run the program as "leaking.py"; returns its last line of JSON."""
+    """Run the program as "leaking.py", and return the last line of its output, parsed as JSON."""
     path = folder.parent / "leaking.py"
     path.write_text(LEAKING + program)
     outcome = interpreter.run(path, *arguments, cwd=folder)
@@ -53,7 +53,7 @@ def run(interpreter, folder, program, *arguments):
 
 @pytest.fixture
 def shared(tmp_path):
-    """A world-writable folder with the sticky bit, like /tmp."""
+    """A world-writable directory with the sticky bit, like /tmp."""
     folder = tmp_path / "shared"
     folder.mkdir()
     folder.chmod(0o1777)
@@ -297,7 +297,7 @@ print(json.dumps([watch.report_paths, logged[-1], watch.report().retained_bytes,
 
 
 def created_in(folder, act):
-    """Names of the files created in `folder` while `act` ran, in order (inotify)."""
+    """Names of the files created in `folder` while `act` runs, in order of creation."""
     libc = ctypes.CDLL(None, use_errno=True)
     watcher = libc.inotify_init1(os.O_NONBLOCK)
     create = 0x100

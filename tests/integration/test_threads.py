@@ -199,7 +199,7 @@ def test_gil_stays_disabled(interpreter):
 
 
 def test_each_cycle_of_eight_threads_is_counted_once(interpreter):
-    # Every tenth of the 400 cycles per thread stays alive, and so do 8 shared ones.
+    # Every tenth of each thread's 400 cycles stays alive; in addition, 8 shared cycles stay alive.
     created, alive = 8 * 400 + 8, 8 * 40 + 8
     assert answer_of(interpreter, STRESS) == {
         "failures": [],

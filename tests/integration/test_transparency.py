@@ -17,7 +17,7 @@ def outcome_of(interpreter, *flags, **environment):
 
 
 def assert_same(with_watch, without):
-    # Field by field, for a readable failure.
+    # Compare field by field, so that a failure is readable.
     assert with_watch.keys() == without.keys()
     for field, expected in without.items():
         assert with_watch[field] == expected, field
@@ -27,7 +27,7 @@ def timing(interpreter, threshold):
     """Flags for automatic collections.
 
     On free-threaded builds, each thread counts up to 512 new objects before it adds them to the
-    shared count. The time of an automatic collection therefore depends on all earlier imports.
+    shared count. When automatic collections run therefore depends on all earlier imports.
     """
     return [] if interpreter.free_threaded else ["--threshold", threshold]
 
@@ -88,7 +88,7 @@ def test_tensor_saved_by_a_finalizer_changes_only_counts(torch_interpreter):
 def assert_same_with_census(interpreter, payload):
     without, _ = outcome_of(interpreter, payload)
     with_census, _ = outcome_of(interpreter, payload, "--census")
-    # Its results end up on the interpreter's free lists, which changes gc.get_count().
+    # The census's results end up on the interpreter's free lists, which changes gc.get_count().
     for answers in (without, with_census):
         forget_counts(answers)
     assert_same(with_census, without)
@@ -109,7 +109,7 @@ def test_heap_scan_changes_only_free_lists(interpreter):
     strategy = {"CYCLEWATCH_STRATEGY": "heap-scan"}
     without, _ = outcome_of(interpreter, *flags, **strategy)
     with_watch, seen = outcome_of(interpreter, *flags, "--watch", **strategy)
-    # Its temporary lists end up on the interpreter's free list, which changes gc.get_count().
+    # The scan's temporary lists end up on the free list, which changes gc.get_count().
     for answers in (without, with_watch):
         del answers["automatic"]
         forget_counts(answers)

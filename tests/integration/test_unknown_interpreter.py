@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On a CPython version newer than the build, a self-test decides whether the heap is scanned."""
+"""On a CPython version unknown at build time, a self-test decides whether to use heap scans."""
 
 import json
 

@@ -55,7 +55,7 @@ def answer(value):
 
 @pytest.fixture
 def run(interpreter, tmp_path):
-    """Runs PROGRAM with the code that a test adds to it."""
+    """Runs PROGRAM followed by the code of a test."""
 
     def run_program(addition, *arguments, **options):
         path = tmp_path / "train_model.py"

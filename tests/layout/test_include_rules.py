@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The include rules of docs/design/house.md for the rooms of src/."""
+"""Checks the include rules that docs/design/house.md defines for the directories of src/."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ SUFFIXES = {".h", ".c", ".cpp"}
 
 
 def read_rules(text):
-    """Room -> permitted includes, from the table in house.md."""
+    """Map each room (directory of src/) to its permitted includes, as listed in house.md."""
     table = text.split("## Who may include whom", 1)[1].split("\n## ", 1)[0]
     rules = {}
     for line in table.splitlines():
@@ -26,7 +26,7 @@ def read_rules(text):
 
 
 def needed_permission(include, rooms):
-    """The permissions that allow `include`. The set is empty if every room may include it."""
+    """Return the permissions, each sufficient, that allow `include`; empty if none is needed."""
     first = include.split("/", 1)[0]
     if first in rooms:
         return {first, include}
@@ -40,7 +40,7 @@ def needed_permission(include, rooms):
 
 
 def violations(room, text, rules):
-    """The forbidden includes in `text`, the contents of a file in `room`."""
+    """The forbidden includes in `text`, which is the contents of a file in the directory `room`."""
     found = []
     for include in INCLUDE.findall(COMMENT.sub("", text)):
         needed = needed_permission(include, rules.keys())
@@ -58,12 +58,12 @@ def source_files():
 
 
 def room_of(path):
-    """The room of `path`."""
+    """The directory of src/ that contains `path`."""
     return path.relative_to(SOURCE).parts[0]
 
 
 def files_with(pattern, outside):
-    """Files in rooms other than `outside` whose code, without comments, matches `pattern`."""
+    """Source files whose code matches `pattern`, except files in the directory `outside`."""
     return [
         str(path.relative_to(ROOT))
         for path in source_files()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small programs that keep an object alive by mistake, and the holder that a reader would name.
+"""Small programs that keep an object alive by mistake, each with the expected path to the object.
 
 Each function returns a weak reference to the object. The expected texts are the first path and the
-reference to cut. The cut is the entry that a maintainer would remove from the collection that keeps
-the object. If no collection keeps it, the cut is the last attribute that the program sets.
+reference to cut. The cut is the container entry that a maintainer would remove. If no container
+keeps the object alive, the cut is the last attribute that the program sets.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ CASES = {}
 
 
 def case(expected, cut, needs_torch=False):
-    """Register a program, with the expected path (`{}` is the name of this module) and its cut."""
+    """Register a program with its expected path (`{}` is this module's name) and expected cut."""
 
     def register(function):
         CASES[function.__name__] = (function, expected, cut, needs_torch)
@@ -46,7 +46,7 @@ losses = []
 
 @case("module global {}.losses -> losses[0]", "[0] -> cases.Model")
 def losses_append():
-    """A list collects each loss instead of its number."""
+    """A list collects the loss tensors instead of their values."""
     loss = Model()
     losses.append(loss)
     return weakref.ref(loss)
@@ -169,7 +169,7 @@ tasks = set()
     "element -> _asyncio.Task",
 )
 def asyncio_task():
-    """A task that waits keeps the variables of its coroutine."""
+    """A waiting task keeps the variables of its coroutine."""
 
     async def wait_forever(model, event):
         await event.wait()
@@ -328,7 +328,7 @@ def default_argument(model=Model()):  # noqa: B008 - the mistake
     ".default_argument -> function cases.default_argument",
 )
 def default_of_parameter():
-    """The default of a parameter is created once."""
+    """The default value of a parameter lives as long as its function."""
     return weakref.ref(default_argument())
 
 
@@ -355,7 +355,7 @@ history = collections.deque(maxlen=10)
 
 @case("module global {}.history -> history[0].model", "[0] -> types.SimpleNamespace")
 def deque_of_records():
-    """A bounded history keeps its last entries."""
+    """A bounded history keeps its most recent entries."""
     history.append(types.SimpleNamespace(model=Model()))
     return weakref.ref(history[0].model)
 
@@ -365,14 +365,14 @@ pools = collections.defaultdict(list)
 
 @case("module global {}.pools -> pools[3][0]", "[0] -> cases.Model")
 def pool_by_size():
-    """A pool keeps buffers by size."""
+    """A pool keeps buffers, grouped by size."""
     pools[3].append(Model())
     return weakref.ref(pools[3][0])
 
 
 @dataclasses.dataclass
 class Checkpoint:
-    """The object that a manager keeps."""
+    """An object that the manager keeps alive."""
 
     model: object
 
@@ -420,7 +420,7 @@ stack = contextlib.ExitStack()
     "[0] -> tuple",
 )
 def exit_stack():
-    """A stack that was not closed keeps the arguments of its callbacks."""
+    """An exit stack that was not closed keeps the arguments of its callbacks."""
     model = Model()
     stack.callback(repr, model)
     return weakref.ref(model)
@@ -446,7 +446,7 @@ def weakref_finalize():
     ".showwarning -> function cases.replaced_function.<locals>.<lambda>",
 )
 def replaced_function():
-    """A patched function of a library keeps the model."""
+    """A patched library function keeps the model alive."""
     model = Model()
     warnings.showwarning = lambda *arguments, model=model: None
     return weakref.ref(model)
@@ -457,7 +457,7 @@ threads = []
 
 @case("module global {}.threads -> threads[0]._args[0]", "[0] -> threading.Thread")
 def thread_that_did_not_start():
-    """A thread keeps its arguments until it has run."""
+    """A thread that was never started keeps its arguments."""
     model = Model()
     threads.append(threading.Thread(target=print, args=(model,)))
     return weakref.ref(model)
@@ -472,7 +472,7 @@ proxy_keys = []
     "[<weakref.ReferenceType>] -> cases.Model",
 )
 def weak_key_dictionary():
-    """A WeakKeyDictionary keeps its values while the keys live."""
+    """A WeakKeyDictionary keeps each value alive as long as its key."""
     proxy_keys.append(Model())
     proxy_cache[proxy_keys[0]] = Model()
     return weakref.ref(proxy_cache[proxy_keys[0]])
@@ -493,7 +493,7 @@ def view_of_dict():
     "[0] -> function cases.gc_callback.<locals>.on_collection",
 )
 def gc_callback():
-    """A callback of the collector captures the model."""
+    """A function in gc.callbacks captures the model."""
     model = Model()
 
     def on_collection(phase, info):
@@ -513,7 +513,7 @@ class Patched(Model):
     ".step -> function cases.monkey_patch.<locals>.step",
 )
 def monkey_patch():
-    """A patched method captures the bound original."""
+    """A patched method captures the original bound method."""
     model = Model()
     original = model.step
 

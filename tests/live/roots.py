@@ -1,4 +1,4 @@
-"""Prints the first path to an object for several roots; run on each interpreter."""
+"""Prints the first path from each kind of root to an object, on the running interpreter."""
 
 import contextvars
 import functools

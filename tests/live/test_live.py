@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first holder that why_alive() names for small programs, and the table of the results.
+"""The first path that why_alive() returns for small programs, and the table of these paths.
 
-CYCLEWATCH_UPDATE_ACCURACY=1 in the environment rewrites the section of docs/accuracy.md.
+CYCLEWATCH_UPDATE_ACCURACY=1 in the environment rewrites the table in docs/accuracy.md.
 """
 
 import ast
@@ -15,13 +15,13 @@ import pytest
 
 FOLDER = Path(__file__).parent
 TABLE = FOLDER.parents[1] / "docs" / "accuracy.md"
-SECTION = "\n## What holds a live object\n"
+SECTION = "\n## What keeps an object alive\n"
 HEAD = """
-Each row of the second table is a program in `tests/live/cases.py` that keeps an object alive by
-mistake, and shows the first path that `why_alive()` returns. *Expected* is the number of programs
-for which the first path matches the one declared with the program. *Frees* is the number of these
-programs for which `path.cut_frees` is true. *Cut* shows the label and the target of the reference
-`path.cut`. The programs were written together with the code that searches for paths.
+Each row of the second table describes a program in `tests/live/cases.py` that keeps an object alive
+by mistake. *First path* is the first path that `why_alive()` returns, and *Cut* shows the label and
+the target of the reference `path.cut`. *Expected* is the number of programs whose first path is the
+one that `cases.py` declares. *Frees* is the number of these programs for which `path.cut_frees` is
+true. The programs and the path search were developed together.
 
 | Python | Programs | Expected | Frees |
 |---|---|---|---|
@@ -39,7 +39,7 @@ def outcome(interpreter):
 
 @pytest.fixture
 def live_answers(all_interpreters):
-    """Version -> case -> first path, its cut, and whether the cut frees the object."""
+    """For each version and case: the first path, its cut, and whether the cut frees the object."""
     outcomes = [outcome(each) for each in all_interpreters if not each.free_threaded]
     return {each["version"]: each["answers"] for each in outcomes}
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interpreters of the matrix, and how to install them into .build/matrix.
+"""The interpreters of the test matrix, and how to install them into .build/matrix.
 
-There are three sources: interpreters on this machine, Debian packages of another release, and
-Debian source packages. Packages of another release are unpacked into a folder and run with the C
-library of that release.
+There are three sources: interpreters on this machine, packages from another Debian release, and
+Debian source packages. Packages from another release are unpacked into a directory and run with
+that release's C library.
 """
 
 import dataclasses
@@ -54,7 +54,7 @@ class Entry:
 
 
 def run(*command, log, **options):
-    """Run a command with its output in `log`; raises UnavailableError if it fails."""
+    """Run a command that writes its output to `log`; raise UnavailableError if it fails."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a") as out:
         status = subprocess.run(
@@ -66,7 +66,7 @@ def run(*command, log, **options):
 
 
 def on_this_machine(version):
-    """An interpreter installed by pyenv or found in PATH."""
+    """An interpreter installed by pyenv or found on PATH."""
 
     def provide():
         name = f"python{version}"
@@ -92,7 +92,7 @@ def debian_packages(release, version, *packages, folder=""):
 
 
 def unpack(release, root, packages):
-    """Create the folder of a release and install missing packages."""
+    """Create the directory for a release and install missing packages."""
     log = MATRIX / "logs" / f"{release}.log"
     if not (root / "made").exists():
         needed("debootstrap")
@@ -112,7 +112,7 @@ def unpack(release, root, packages):
 
 
 def keep_links_inside(root):
-    """Replace links through /etc/alternatives, which would point to this machine's libraries."""
+    """Replace symlinks to /etc/alternatives; they would resolve to this machine's libraries."""
     library = root / "usr/lib" / TRIPLET
     for link in filter(Path.is_symlink, list(library.iterdir())):
         target = link.readlink()
@@ -153,14 +153,14 @@ def launcher(root, version):
 def prepare_headers(include, version):
     """Make the headers of an unpacked interpreter usable without the headers of its C library."""
     headers = include / f"python{version}"
-    # The headers of a debug build are links to those of the release build. The compiler would then
-    # use the pyconfig.h of the release build.
+    # The headers of a debug build are links to the release build's headers. The compiler would
+    # then use the release build's pyconfig.h.
     for link in filter(Path.is_symlink, list(headers.iterdir())):
         target = link.resolve(strict=True)
         link.unlink()
         (shutil.copytree if target.is_dir() else shutil.copy)(target, link)
-    # Debian's pyconfig.h includes an architecture-specific file from /usr/include, which is that of
-    # this machine. Copy the right one next to the other headers.
+    # Debian's pyconfig.h includes an architecture-specific file from /usr/include, which
+    # belongs to this machine. Copy the release's own file next to the other headers.
     own = headers / TRIPLET / f"python{version}"
     if not own.exists():
         shutil.copytree(include / TRIPLET / f"python{version}", own)
@@ -218,7 +218,7 @@ def packaged(version):
 
 
 def with_torch(release, version):
-    """A release's interpreter with torch, in a separate folder."""
+    """A release's interpreter with torch, in a separate directory."""
     packages = [f"python{version}-dev", "python3-torch"]
     return debian_packages(release, version, *packages, folder=f"{release}-torch")
 

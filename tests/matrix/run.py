@@ -2,8 +2,8 @@
 """Builds and tests on every available interpreter, and prints one table.
 
 ``make matrix`` tests all interpreters; arguments select interpreters by name. .build/matrix is
-kept, so a second run only builds what has changed. The exit status is 1 if a build or a test fails;
-an unavailable interpreter is noted in the table.
+kept, so a second run rebuilds only what has changed. The exit status is 1 if a build or a test
+fails; an unavailable interpreter is noted in the table.
 """
 
 import dataclasses
@@ -104,7 +104,7 @@ def install_packages():
 
 
 def suffix_of(name):
-    """The suffix of the CMake targets of an interpreter."""
+    """The suffix of an interpreter's CMake targets."""
     return "" if name == f"3.{sys.version_info.minor}" else f"_{name}"
 
 
@@ -116,7 +116,7 @@ def log_of_build(name):
 
 
 def build(provided):
-    """Build for all interpreters in one tree; returns failures by name."""
+    """Build for all interpreters in one build tree, and return the failures by interpreter name."""
     extra = [str(one.executable) for name, one in provided.items() if suffix_of(name)]
     environment = {**os.environ, "CYCLEWATCH_MATRIX_PYTHONS": ";".join(extra)}
     failures = {}
@@ -136,7 +136,7 @@ def build(provided):
 
 
 def environment_of(provided):
-    """The environment for an interpreter: this tree's package and the test tools."""
+    """Environment variables that let an interpreter import this package and the test tools."""
     variables = dict(os.environ)
     variables.update(PYTHONPATH=f"{ROOT}:{PACKAGES}", CYCLEWATCH_ONE_INTERPRETER="1")
     variables.update(CYCLEWATCH_TEST_TOOLS=str(PACKAGES), CYCLEWATCH_TEST_BUILD=str(MATRIX))
@@ -147,7 +147,7 @@ def environment_of(provided):
 
 
 def native_tests(entry, provided):
-    """Run the C++ tests; returns a summary and whether they failed."""
+    """Run the C++ tests, and return a summary and whether they failed."""
     program = MATRIX / "tests" / f"runtime_tests{suffix_of(entry.name)}"
     if not program.exists():
         return "no libpython", False
@@ -172,7 +172,7 @@ def native_tests(entry, provided):
 
 
 def python_tests(entry, provided, torch, tests):
-    """Run pytest; returns the numbers of passed, failed and skipped tests."""
+    """Run pytest, and return the numbers of passed, failed and skipped tests."""
     results = MATRIX / "logs" / f"pytest-{entry.name}.xml"
     results.unlink(missing_ok=True)
     command = [str(provided.executable), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
@@ -199,7 +199,7 @@ def python_tests(entry, provided, torch, tests):
 
 
 def query(provided):
-    """Return what the script STRATEGY prints about an interpreter."""
+    """Run the script STRATEGY on an interpreter, and return its output."""
     outcome = subprocess.run(
         [str(provided.executable), "-c", STRATEGY],
         capture_output=True,

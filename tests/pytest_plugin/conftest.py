@@ -51,14 +51,14 @@ def Buffer(size):
 
 @pytest.fixture(autouse=True)
 def outside_of_ci(monkeypatch):
-    """Hide that the tests run in CI, where pytest prints longer summaries."""
+    """Unset the variables that identify CI, because pytest prints longer summaries in CI."""
     for name in ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS"):
         monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
 def kind(request):
-    """Whether the cycles own tensors, or buffers of a registered type."""
+    """What the cycles own: "tensors", or "buffers" of a registered type."""
     kind = getattr(request, "param", "buffers")
     if kind == "tensors":
         pytest.importorskip("torch")
@@ -68,7 +68,7 @@ def kind(request):
 # `kind` comes first, because torch cannot be imported again after pytester unloads it.
 @pytest.fixture
 def project(kind, pytester, monkeypatch):
-    """A folder with `leaky.py`: Engine and Trainer create a cycle, Buffer does not."""
+    """A directory with `leaky.py`: Engine and Trainer create a cycle; Buffer does not."""
     # Rewritten test files may have the same size and modification time.
     monkeypatch.setattr("sys.dont_write_bytecode", True)
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
@@ -82,7 +82,7 @@ def project(kind, pytester, monkeypatch):
         cyclewatch.unregister_owner(leaky.Buffer)
 
 
-# Importing hypothesis takes longer than the run; pytest-asyncio warns.
+# Importing hypothesis takes longer than the run; pytest-asyncio emits a warning.
 WITHOUT = [f"-pno:{name}" for name in ("cacheprovider", "hypothesispytest", "asyncio")]
 
 HEAD = """
@@ -93,7 +93,7 @@ import cyclewatch, leaky, pytest
 
 @pytest.fixture
 def run(project):
-    """Runs pytest on the given test files, in this process, or in a new process if `apart`."""
+    """Runs pytest on the given test files in this process, or in a new one if `apart` is true."""
 
     def run_tests(*options, apart=False, **files):
         for name, source in files.items():

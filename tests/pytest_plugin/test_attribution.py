@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attribution of cycles that become garbage after the test that created them."""
+"""Attribution of cycles that become garbage only after the test that created them has ended."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The baseline: tests fail only for cycles that it does not list; updates only remove entries."""
+"""Tests fail only for cycles that are not in the baseline; an update only removes entries."""
 
 import json
 import subprocess
@@ -100,7 +100,9 @@ def test_vanished_cycle_fails_a_strict_run_only(run, baseline):
     fixed = OLD.replace("leaky.Trainer(2000)", "pass")
     result = run(*OPTIONS, test_it=fixed)
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["vanished: *Trainer.loss*", "1 of the baseline * have vanished;*"])
+    result.stdout.fnmatch_lines(
+        ["vanished: *Trainer.loss*", "the baseline * has vanished entries: 1;*"]
+    )
     result = run(*STRICT)
     result.assert_outcomes(passed=2)
     assert result.ret == 1
@@ -109,7 +111,7 @@ def test_vanished_cycle_fails_a_strict_run_only(run, baseline):
 def test_update_removes_a_vanished_cycle(run, baseline):
     run(*UPDATE, test_it=OLD.replace("leaky.Trainer(2000)", "pass"))
     assert [entry["test"] for entry in entries(baseline).values()] == ["test_it.py::test_engine"]
-    # Updates do not add it again.
+    # Later updates do not add the entry again.
     run(*UPDATE, test_it=OLD).assert_outcomes(passed=1, failed=1)
     assert len(entries(baseline)) == 1
 
@@ -137,7 +139,7 @@ def test_entry_of_a_test_that_did_not_finish_is_kept(run, baseline, before):
     result = run(*BOTH, test_it=insert_before("    leaky.Trainer(2000)"))
     assert "vanished: " not in str(result.stdout)
     assert len(entries(baseline)) == 2
-    # So are the entries of later tests.
+    # The entries of later tests are kept, too.
     run(*BOTH, test_it=insert_before("    leaky.Engine(1000)\n    leaky"))
     assert len(entries(baseline)) == 2
 
@@ -193,7 +195,7 @@ def test_both_sides_of_a_merge_are_a_valid_file(tmp_path):
     ("text", "complaint"),
     [
         ('{\n<<<<<<< HEAD\n"version": 1}', "line 2 .*keep the lines of both sides"),
-        ("{", "line 1 .*correct it, or delete the file"),
+        ("{", "line 1 .*correct the file, or delete it"),
         ("[]", 'has no "version": 1'),
         ('{"version": 2}', 'has no "version": 1'),
         ('{"a": {"count": 1}, "version": 1}', "'a' needs a reason"),

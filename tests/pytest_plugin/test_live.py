@@ -56,7 +56,7 @@ def test_replaces(shared, tensors_released, mine):
     run(test_it=source).assert_outcomes(passed=1)
 
 
-# One test with a fixture of each kind, whose memory pytest drops later than the check.
+# One test that uses fixtures of every kind; pytest frees their memory after the check.
 FRAMEWORK = """
 @pytest.fixture(scope="module")
 def model():

@@ -66,7 +66,7 @@ def test_allowance_is_limited_by_bytes_and_pattern(check, limit, outcome):
         ("reason=' '", "needs a reason*"),
         (
             "'a', reason='b'",
-            "has unknown arguments: 'a'; valid are reason=, max_bytes= and*",
+            "has unknown arguments: 'a'; valid arguments: reason=, max_bytes= and*",
         ),
         ("reason='b', size=3", "has unknown arguments: size*"),
         ("reason='b', max_bytes='big'", "'big' is not a size*"),

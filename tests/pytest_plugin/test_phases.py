@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The phase in which a test fails, and the output."""
+"""The phase in which a reference cycle makes a test fail, and the plugin's output."""
 
 import pytest
 
@@ -105,7 +105,7 @@ def test_teardown_only(request):
     request.addfinalizer(lambda: leaky.Engine(5000) and None)
 """,
         passed=2,
-        errors=4,  # a test whose setup failed is not called
+        errors=4,  # a test is not called if its setup fails
     )
     for error in (
         ["*ERROR at setup of test_three*", "*keeps 1000 B"],

@@ -4,8 +4,8 @@
 Usage: observe.py CASE_FILE            watch leaky() and print the findings
        observe.py --count CASE_FILE    print how many tensors leaky() leaks, without a watch
 
-A case defines leaky(). It may define OWNERS, which maps a class to a function that returns the
-bytes of one instance. Its instances then count as tensor owners, like torch tensors.
+A case defines leaky(). It may also define OWNERS, a dict from classes to functions that return the
+size of an instance in bytes. Instances of these classes count as tensor owners, like torch tensors.
 """
 
 import gc
@@ -93,7 +93,7 @@ def find(module):
 
 
 def count_tensors():
-    """Return the number of live tensors, without calling code of the program."""
+    """Return the number of live tensors, without running any of the program's code."""
     import torch
 
     return sum(issubclass(type(item), torch.Tensor) for item in gc.get_objects())
@@ -110,6 +110,6 @@ def count(module):
 
 
 if __name__ == "__main__":
-    main_module = sys.modules["__main__"]  # load() replaces it; keep our globals alive
+    main_module = sys.modules["__main__"]  # load() replaces this; keep our globals alive
     run = count if sys.argv[1] == "--count" else find
     print("\nRESULT " + json.dumps(run(load(Path(sys.argv[-1]).resolve()))))

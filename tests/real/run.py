@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks whether the first suggestion for leaks in published libraries matches the upstream fix.
+"""Checks whether the first suggestion for each leak in a published library is the upstream fix.
 
 Usage: run.py [--cases DIR]... [--cache DIR] [--json FILE] [--write] [--check] [NAME...]
 
@@ -73,7 +73,7 @@ class CaseError(Exception):
 
 
 def load_cases(folders, names):
-    """Return the cases of all folders, or those in `names`."""
+    """Return the cases in `folders`; if `names` is not empty, only those cases."""
     return [
         Case(name, entry)
         for folder in folders
@@ -127,7 +127,7 @@ def judge(case, cache):
 
 
 def check(case, cache):
-    """Run `case` without a watch, and again with the fixed version if there is one."""
+    """Run `case` without a watch; run it again with the fixed library version if there is one."""
     try:
         leaked = observe(case, cache, "--count")
         fixed = observe(case, cache, "--count", fixed=True) if "fixed" in case.entry else None

@@ -7,7 +7,7 @@ VERDICTS = ("first", "next", "wrong", "alarming", "failed")
 
 
 def matches(pattern, references):
-    """Return whether `pattern` matches the start of each reference, a text "label of holder".
+    """For each text "label of holder", return whether the start of the text matches `pattern`.
 
     A pattern for an attribute also matches a slot, because the code to change is the same.
     """
@@ -18,11 +18,11 @@ def matches(pattern, references):
 
 
 def verdict(case, findings):
-    """Return one of VERDICTS for the first new finding, or for the first one if none is new.
+    """Return one of VERDICTS for the first new finding, or for the first finding if none is new.
 
-    first: all references of its cut are accepted. alarming: cutting a reference of the cut breaks
-    the library or discards the user's data. next: only a part of the cut, or an alternative, is
-    accepted. failed: nothing was found.
+    first: all references of its cut are accepted. alarming: removing one of them breaks the library
+    or discards the user's data. next: only a part of the cut, or an alternative, is accepted.
+    failed: nothing was found.
     """
     finding = next((one for one in findings if one["status"] == "new"), (findings or [None])[0])
     if finding is None:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs CPython's test suite with and without a watch in every process and compares the outcomes.
 
-Creates a virtual environment for each interpreter that the extension is built for, for the
-free-threaded interpreter, and for Debian's packages of later Python versions. The .pth file of each
-environment starts a watch in every process. Runs the modules of modules.txt with and without the
-watch, and some of them also with a collection at nearly every allocation.
+Creates a virtual environment for each interpreter of the build, for the free-threaded interpreter,
+and for later Python versions packaged by Debian. The .pth file of each environment starts a watch
+in every process. Runs the modules of modules.txt with and without the watch. Some modules also run
+with a collection at nearly every allocation.
 
-A test whose outcome differs is run again several times, alone. A difference is ignored if the
-outcome also varies without a watch, or if a no-op callback in gc.callbacks has the same effect:
+If the outcome of a test differs, its module is run again several times. A difference is ignored if
+the outcome also varies without a watch, or if a no-op callback in gc.callbacks has the same effect:
 CPython creates a dict for any callback, which changes allocation counts.
 
 With --watch scan, no outcomes are compared. Instead, a scan before each collection must find the
@@ -95,7 +95,7 @@ def packaged(version: str) -> Path:
 
 
 def packaged_interpreters(versions: list[str]) -> dict[str, str]:
-    """Install an interpreter of each of `versions`, and build the extension for it."""
+    """Install an interpreter for each of `versions`, and build the extension for it."""
     found: dict[str, str] = {}
     for version in versions:
         try:
@@ -113,7 +113,7 @@ def packaged_interpreters(versions: list[str]) -> dict[str, str]:
 
 
 def interpreters(wanted: str | None) -> dict[str, str]:
-    """The interpreters to run, by version; None selects all."""
+    """Map each version to its interpreter; if `wanted` is not None, only that version."""
     built = built_interpreters()
     packaged = [version for version in PACKAGED if version not in built]
     if wanted is not None:
@@ -188,7 +188,7 @@ def outcomes_of(results: Path) -> dict[Case, str]:
 
 
 def known_modules(python: Path, modules: list[str]) -> list[str]:
-    """The test modules of this interpreter."""
+    """Return only the entries of `modules` that exist in this interpreter."""
     program = (
         "import importlib.util, sys\n"
         "def there(name):\n"
@@ -201,16 +201,16 @@ def known_modules(python: Path, modules: list[str]) -> list[str]:
 
 
 def differing(before: dict[Case, str], after: dict[Case, str]) -> list[Case]:
-    """Tests whose outcome differs, or that are missing from one run."""
+    """Tests whose outcomes differ between the runs, or that are missing from one run."""
     cases = sorted(before.keys() | after.keys(), key=lambda case: (case.module, case.name))
     return [case for case in cases if before.get(case) != after.get(case)]
 
 
 def confirmed(python: Path, cases: list[Case], way: Round) -> tuple[list[str], list[str]]:
-    """Run differing tests again. Returns descriptions of the confirmed differences.
+    """Run the differing tests again, and return descriptions of the confirmed differences.
 
-    The first list contains the differences caused only by a watch, the second those that a no-op gc
-    callback also causes.
+    The first list contains the differences that only a watch causes. The second list contains the
+    differences that a no-op gc callback also causes.
     """
     modules = sorted({case.module for case in cases})
     modes = ("off", way.mode, "idle")
@@ -249,7 +249,7 @@ class Line:
 def compare(
     python: Path, modules: list[str], before: dict[Case, str], way: Round, jobs: int
 ) -> Line:
-    """Run `modules` with the watch; compare the outcomes with `before`, those without a watch."""
+    """Run `modules` with the watch; compare the outcomes with `before`, the run without a watch."""
     after = run(python, modules, way, jobs)
     suspects = differing(before, after)
     if suspects == [EXIT_STATUS]:

@@ -2,13 +2,13 @@
 """Imported by a .pth file in every process of a test run.
 
 The file `watch` in the virtual environment selects the kind of watch. Unlike an environment
-variable, the file also affects child processes that have a different environment. It contains a
-word:
+variable, the file also affects child processes that have a different environment. The file
+contains one of these words:
 
 - "off": no watch;
 - "idle": no watch, but a no-op callback in gc.callbacks;
 - "walk": a watch, but no object owns memory, as in most programs;
-- "watch": every list is an owner, so most garbage is analysed;
+- "watch": every list is an owner, so most garbage is analyzed;
 - "scan": a scan before every collection must find the objects that the collection finds. Each
   difference is appended to the file `differences`, and each comparison to `comparisons`.
 
@@ -62,7 +62,8 @@ def compare_scans(active):
                 f" collection {collected} (reclaimed {info['collected']})\n",
             )
 
-    # Before the watch arms its canary, which is unreachable, and after it has counted.
+    # Scan before the watch arms its canary, which is unreachable. Compare after the watch has
+    # counted the unreachable objects.
     gc.callbacks.insert(0, before)
     gc.callbacks.append(after)
 

@@ -12,9 +12,10 @@ import cyclewatch
 
 @pytest.fixture(autouse=True, scope="module")
 def frozen_heap():
-    """Freeze the heap, so that collections examine only the objects of the tests.
+    """Freeze the heap, so that collections examine only the tests' objects.
 
-    Free-threaded builds do not list frozen objects, so these would be missing from paths.
+    Nothing is frozen on free-threaded builds: they do not list frozen objects, so paths would lack
+    these objects.
     """
     gc.collect()
     if not sysconfig.get_config_var("Py_GIL_DISABLED"):

@@ -3,7 +3,7 @@
 
 
 class Buffer:
-    """A memory owner while the fixture `buffers_are_owners` is in use."""
+    """Counts as a memory owner while the fixture `buffers_are_owners` is active."""
 
     def __init__(self, nbytes=100, device="cpu", **facts):
         self.facts = {"device": device, "nbytes": nbytes, "data_ptr": id(self), **facts}

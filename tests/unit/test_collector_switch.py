@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The line that switched automatic garbage collection off."""
+"""The search for the line of code that disabled automatic garbage collection."""
 
 import importlib
 import math

@@ -55,7 +55,7 @@ steps = [{ holder = "__main__.Engine", label = ".hook", target = "function *.<la
 
 @pytest.fixture
 def project(tmp_path, main_interpreter):
-    """Runs a program in a subfolder of the folder in which write() creates files."""
+    """write() creates files in one directory; run() runs a program two levels below it."""
 
     class Project:
         folder = tmp_path / "package" / "inner"

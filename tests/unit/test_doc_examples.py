@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documentation: examples in docstrings, the reference of the API, and pictures."""
+"""The documentation: examples in docstrings, the API reference, and pictures."""
 
 import inspect
 import operator
@@ -16,7 +16,7 @@ PAGE = (ROOT / "docs" / "guide" / "api.md").read_text("utf-8")
 # The program that the examples continue.
 PROGRAM = re.search(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[1]
 
-# Their examples show paths from a root.
+# Names whose examples show paths from a root.
 SHOW_PATHS = {
     "Census",
     "LiveOwner",
@@ -39,13 +39,13 @@ sys.exit(doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples).faile
 
 
 def names_with_docstring():
-    """The public functions, classes and methods, and properties that have an example."""
+    """All public functions, classes and methods, and those properties that have an example."""
     for name in cyclewatch.__all__:
         public = getattr(cyclewatch, name)
         if callable(public):
             yield name
         if inspect.isclass(public):
-            # Not inherited members, such as BaseException.add_note().
+            # Omits inherited members, such as BaseException.add_note().
             for member in vars(public):
                 value = getattr(public, member)
                 if member[0] != "_" and (callable(value) or ">>>" in (value.__doc__ or "")):

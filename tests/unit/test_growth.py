@@ -39,16 +39,16 @@ def torch():
 
 
 def logged(caplog):
-    """The log records, except on frozen garbage, which earlier tests may have left."""
+    """The log records, except those about frozen garbage left by earlier tests."""
     return [each for each in caplog.records if "frozen by gc.freeze()" not in each.message]
 
 
 def growing_in(report, holder):
-    """The growing owners of the report whose path contains `holder`."""
+    """The owners that the report lists as growing and whose path contains `holder`."""
     return [each for each in report.growing if holder in each.held_by]
 
 
-# One run for all of them: with torch, the heap is large, and so is the cost of a census.
+# One run tests all of these cases, because a census is slow on the large heap that torch creates.
 def test_tensors_that_grow_are_named_by_their_holder(torch, caplog):
     class Model:
         @functools.cache  # noqa: B019 - the mistake
@@ -125,7 +125,7 @@ def test_growth_needs_six_censuses(buffers, caplog):
     (warning,) = logged(caplog)  # logged once
     assert warning.message.startswith(
         f"Tensor memory grows: +1000 B per step: 6 x {__name__}.Buffer on cpu (5.9 KiB), held by "
-        f"module global {__name__}.kept -> kept[0]. The memory is full in "
+        f"module global {__name__}.kept -> kept[0]. The memory will be full in "
     )
 
 

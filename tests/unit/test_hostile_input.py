@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any bytes as a configuration or a baseline are either accepted or rejected with a message.
+"""A configuration or baseline of arbitrary bytes is accepted, or rejected with a message.
 
-tests/fuzz does the same with libFuzzer, and also tests the report reader.
+tests/fuzz tests the same parsers with libFuzzer, and also tests the report reader.
 """
 
 import json
@@ -63,7 +63,7 @@ def test_any_bytes_are_a_baseline_or_an_error(tmp_path, contents):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """The current directory; restores the previous configuration."""
+    """A temporary current directory; afterwards, the previous configuration is restored."""
     monkeypatch.chdir(tmp_path)
     yield tmp_path
     for path in tmp_path.iterdir():

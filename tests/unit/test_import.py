@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cost of the import, public names and metadata of the package, and its .start file (PEP 829)."""
+"""The package's import cost, public names, metadata and .start file (PEP 829)."""
 
 import importlib.metadata
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""live_owners(): the largest reachable tensors and what holds them."""
+"""live_owners(): the largest reachable tensors, and the objects that hold them."""
 
 import gc
 import weakref
@@ -316,7 +316,7 @@ def test_search_for_further_paths_is_limited():
     assert [str(paths[0]) for paths in found] == [
         f"{start} first -> first[{number}].weight" for number in reversed(range(count))
     ]
-    # Each search for the second path visits all members. That for the largest owner is complete.
+    # Each search for a second path visits all members. The largest owner's search completes.
     assert [str(path).split("[")[0] for path in found[0][1:]] == [f"{start} crowd -> crowd"]
     assert len(found[-1]) == 1
     assert len(cyclewatch.why_alive(first[0].weight)) == 2

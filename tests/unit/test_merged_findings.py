@@ -94,7 +94,7 @@ def test_reports_compare_by_any_signature():
 
 
 class Registry:
-    """A dict of the object refers to the object twice, under a string key and an integer key."""
+    """Refers to itself twice through a dict, under a string key and an integer key."""
 
     def __init__(self, size):
         self.block = Buffer(size)
@@ -118,7 +118,7 @@ class Node:
 
 
 class Leaf(Node):
-    """Refers to itself through a different attribute than its base class."""
+    """Refers to itself through a different attribute than its base class does."""
 
     def __init__(self, block):
         self.itself = self

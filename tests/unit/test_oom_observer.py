@@ -298,8 +298,8 @@ def test_forked_child_writes_its_own_report(torch, autopsy, clock):
 
 @pytest.fixture
 def real_torch(monkeypatch):
-    """torch with a binding that records the observer, and an initialized device."""
-    module = pytest.importorskip("torch", reason="the modes are those of torch")
+    """The real torch, made to look initialized, with a binding that records the observer."""
+    module = pytest.importorskip("torch", reason="the tests use torch's own modes")
     observers = []
     binding = {"_cuda_attach_out_of_memory_observer": observers.append}
     binding["_cuda_memoryStats"] = lambda _device: {"allocated_bytes": {"all": {"current": 1}}}

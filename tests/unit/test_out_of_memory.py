@@ -27,14 +27,14 @@ def leak():
 
 
 def rows(text):
-    """Map each description in a report, up to the first parenthesis, to its number."""
+    """Map each row's description, up to the first parenthesis, to the number in the row."""
     return {
         words.partition(" (")[0]: int(count.replace(",", "")) for count, words in ROW.findall(text)
     }
 
 
 def run_out_of_memory(folder, error):
-    """Raise `error` in a block. Returns the autopsy."""
+    """Raise `error` inside a `with` block of oom_autopsy(), and return the autopsy."""
     with (
         pytest.raises(type(error)),
         cyclewatch.oom_autopsy(report_dir=folder) as autopsy,
@@ -160,7 +160,7 @@ class RefusingError(MemoryError):
 
 
 class OddNotesError(MemoryError):
-    """Has notes that are not a list of strings."""
+    """An error whose notes are not a list of strings."""
 
     __notes__ = 5
 
@@ -278,7 +278,7 @@ LINE_WITH_NUMBER = re.compile(r"^ +([\d,]+)  ([^(\n]+?)(?: \(|$)", re.MULTILINE)
 
 
 def run_under_limit(interpreter, folder, how, size=32):
-    """Return the report, a dict from its descriptions to their numbers, and standard error."""
+    """Return the text of the report, and a dict that maps its descriptions to their numbers."""
     outcome = interpreter.run(LIMITED, how, str(size), check=False, cwd=folder)
     (path,) = folder.glob("cyclewatch-out_of_memory-*-oom.txt")
     text = path.read_text(encoding="utf-8")

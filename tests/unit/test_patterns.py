@@ -23,11 +23,11 @@ HEAD = f"""\
 # Patterns of cycles
 
 Written by `{SWITCH}=1 pytest tests/unit/test_patterns.py` from
-[patterns.toml](../src/advice/patterns.toml); do not edit. `Finding.pattern` is one of these names,
-`cyclewatch.patterns()` lists them, and [configuration.md](configuration.md) explains how to add
-your own. The texts contain placeholders: `{{holder}}` and `{{target}}` are the objects at both ends
-of the reference to cut, `{{label}}` is the label of the reference, and `{{variable}}` is the name
-in the label.
+[patterns.toml](../src/advice/patterns.toml); do not edit. `Finding.pattern` is the name of one of
+these patterns, `cyclewatch.patterns()` lists all of them, and [configuration.md](configuration.md)
+explains how to add your own. The texts contain placeholders: `{{holder}}` and `{{target}}` are the
+objects at the two ends of the reference to cut, `{{label}}` is the label of the reference, and
+`{{variable}}` is the name in the label.
 """
 
 ENTRIES = {entry["id"]: entry for entry in tomllib.loads(FILE.read_text())["pattern"]}

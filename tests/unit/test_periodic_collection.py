@@ -125,7 +125,7 @@ RANKS = Path(__file__).parents[1] / "integration" / "programs" / "collect_at_ran
 
 
 def collected_steps(interpreter, folder, *arguments, ranks=2):
-    """The steps at which each rank collected."""
+    """The steps at which each rank collected garbage."""
 
     def run(rank):
         # The interface: without it, gloo looks up the name of the machine.

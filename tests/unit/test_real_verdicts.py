@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/real: verdicts, the keys of cases, and installation folders."""
+"""tests/real: verdicts, the keys of cases, and installation directories."""
 
 import re
 import sys

@@ -38,7 +38,7 @@ def cut_of(make):
 
 
 def lines_of(function):
-    """The locations of the lines of a function."""
+    """The location of each line of a function."""
     lines, first = inspect.getsourcelines(function)
     path = inspect.getsourcefile(function)
     return [f"{path}:{first + line}" for line in range(len(lines))]
@@ -52,7 +52,7 @@ def line_with(function, text):
 
 
 def counted(cls):
-    """A class decorator that wraps a method of each object."""
+    """A class decorator that wraps a method of each instance."""
     original = cls.__init__
 
     def init(self):

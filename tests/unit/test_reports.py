@@ -43,7 +43,7 @@ def block_is_an_owner():
 
 
 def report_of(*sizes, steps=()):
-    """The report of one cycle and one collection per size."""
+    """A report with one cycle and one collection for each size."""
     with cyclewatch.watch(budget=1, devices=("cpu",)) as watch:
         for number, size in enumerate(sizes):
             if steps:
@@ -210,7 +210,7 @@ def test_closed_pipe_raises_instead_of_sigpipe(tmp_path):
 
 
 def closed(schema):
-    """Forbid undocumented fields in `schema`; fails if a field or an item has no description."""
+    """Forbid undocumented fields in `schema`; fail if a field or an item has no description."""
     if "properties" in schema:
         for name, rule in schema["properties"].items():
             assert rule.keys() & {"$ref", "const"} or rule["description"], name
@@ -227,7 +227,7 @@ def test_schema_describes_every_field_of_the_golden_report():
     jsonschema.validate(report, schema)
     for name in schema["$defs"]:
         without = {**schema, "$defs": {**schema["$defs"], name: False}}
-        with pytest.raises(jsonschema.ValidationError):  # the report has one
+        with pytest.raises(jsonschema.ValidationError):  # the report has such an item
             jsonschema.validate(report, without)
 
 

@@ -486,14 +486,14 @@ def test_signal_handler():
 
 @pytest.fixture
 def has_gil(main_interpreter):
-    """Skips the test on interpreters whose registries are not read."""
+    """Skips the test on free-threaded builds, where paths say "C code" for some registries."""
     if main_interpreter.free_threaded:
         pytest.skip("free-threaded builds show these registries as C code")
 
 
 @pytest.fixture
 def unregister():
-    """Functions to call at the end of the test."""
+    """Registers functions to call at the end of the test."""
     with contextlib.ExitStack() as stack:
         yield stack.callback
 

@@ -18,7 +18,7 @@ MODULES = ["random_even", "random_odd"]
 
 
 class Node:
-    """An object that refers to other nodes by attributes, and by items of its list and dict."""
+    """Refers to other nodes through attributes and through items of a list and a dict."""
 
     def __init__(self, number):
         self.number = number
@@ -26,12 +26,12 @@ class Node:
         self.entries = {}
 
 
-# The texts of two references of a path differ, because each object has a type of its own.
+# Each node has its own type, so that no two references of a path have the same text.
 TYPES = [type(f"Node{number}", (Node,), {}) for number in range(NODES)]
 
 
 class Graph:
-    """A graph of nodes to which only `roots`, attributes of two modules, refer from outside."""
+    """A graph of nodes. Attributes of two modules refer to `roots`, but to no other node."""
 
     def __init__(self, edges, roots):
         self.edges = list(dict.fromkeys(edges))
@@ -51,7 +51,7 @@ class Graph:
         sys.modules.update(self.modules)
 
     def lengths(self):
-        """The length of the shortest path to each node: 1 for a root, 2 for its items."""
+        """The length of the shortest path to each node: attributes add 1, container items 2."""
         found = dict.fromkeys(self.roots, 1)
         pending = deque(self.roots)
         while pending:
@@ -65,7 +65,7 @@ class Graph:
         return found
 
     def module_of(self, path):
-        """The module with which the path begins."""
+        """The module at the start of the path."""
         return self.modules[path.references[0].holder.removeprefix("module ")]
 
     def follow(self, path):

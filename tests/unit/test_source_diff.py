@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proposed changes of a source file. tests/corpus/run_diffs.py runs the changed programs."""
+"""Proposed changes to a source file. tests/corpus/run_diffs.py runs the changed programs."""
 
 import os
 import subprocess
@@ -314,11 +314,11 @@ def test_super_counts_as_a_use_of_self(program):
             "Model is not defined exactly",
         ),
         (WORK.format(end="f = lambda: last"), error_in_local, "an inner function uses last"),
-        (WORK.format(end='return last, """a\n    b"""'), error_in_local, "string of several lines"),
+        (WORK.format(end='return last, """a\n    b"""'), error_in_local, "multi-line string"),
         (
             WORK.format(end='if last: return 1\n        b = """a\n    b"""\n        return last'),
             error_in_local,
-            "string of several lines",
+            "multi-line string",
         ),
         (WORK.format(end="return (last for _ in 'ab')"), error_in_local, "a generator uses last"),
         (WORK.format(end="yield last"), error_in_local, "work can be suspended"),
@@ -522,7 +522,7 @@ NO_WEAK_REFERENCE = "may use an object that does not support weak references"
         (MODEL + module("def f(weakref): pass"), lambda_on_self, "name weakref for something"),
         (MODEL + module("def f(): import weakref"), lambda_on_self, "name weakref for something"),
         (MODEL + module("import weakref\ndel weakref"), lambda_on_self, "name weakref for"),
-        # An object that may be only temporary.
+        # The object may be temporary.
         (
             PARENT + module("head = Model().add()"),
             back_pointer,
@@ -740,7 +740,7 @@ KEEPS = "stores or returns an attribute or item of an object, but not the object
         ("for layers in map(list, map(Network, (1, 2))): pass", "create a temporary Network"),
         ("def make():\n  net = Network(3)\n  return net\na, b, c = make()", TEMPORARY),
         ("layer = next(iter([Network(3)]))", TEMPORARY),
-        # A function keeps a part of it.
+        # A function stores or returns an attribute or item, but not the object.
         (IN_FUNCTION + "return sorted(net, key=id)", KEEPS),
         (IN_FUNCTION + "return dict(zip('abc', net))", KEEPS),
         (IN_FUNCTION + "return [layer for layer in net]", KEEPS),
@@ -753,7 +753,7 @@ KEEPS = "stores or returns an attribute or item of an object, but not the object
         (IN_FUNCTION + "layer = net.first()\n  return lambda: layer.model", KEEPS),
         (IN_FUNCTION + "self.a, self.b = net.layers[0], net.layers[1]", KEEPS),
         (IN_FUNCTION + "kept.extend(net.layers)", KEEPS),
-        # It is replaced while a part is used.
+        # The object is replaced while one of its attributes or items is in use.
         (
             "old = None\nfor n in (1, 2):\n  net = Network(n)\n  print(old)\n  old = net.first()",
             "line 34 uses an attribute or item of an object that may be freed",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source code in reports: the source that is read, and the source that is omitted."""
+"""Source code in reports: when source lines are read, and when they are omitted."""
 
 import dataclasses
 import gc
@@ -41,7 +41,7 @@ def started_now(monkeypatch):
 
 @pytest.fixture
 def written(tmp_path, monkeypatch):
-    """Writes a module into a folder of sys.path."""
+    """Writes a module to a directory on sys.path."""
     monkeypatch.syspath_prepend(tmp_path)
 
     def write(text=MODULE, encoding="utf-8"):

@@ -197,8 +197,8 @@ def test_suspended_generator_is_reported():
 
     gc.collect()
     suspend()
-    # The finalizer breaks the cycle before the collector counts objects, so it finds none, except
-    # on 3.13.0 and on free-threaded builds.
+    # The finalizer breaks the cycle before the collector counts objects, so that the collector
+    # counts none, except on 3.13.0 and on free-threaded builds.
     counted = gc.collect()
     with cyclewatch.watch(budget=1, devices="cpu") as watch:
         suspend()
@@ -362,7 +362,7 @@ def test_collections_over_budget_are_not_searched():
     (finding,) = report.findings
     assert finding.occurrences == report.stats.owners == 1
     assert report.stats.skipped == {NOT_SEARCHED: 1}
-    assert report.stats.unreachable >= 2  # includes those that were not listed
+    assert report.stats.unreachable >= 2  # includes objects that the report does not list
     assert "At least 1 reference cycle kept at least 64 B" in report.to_text()
 
 

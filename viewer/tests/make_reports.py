@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the reports for the browser tests: `python make_reports.py FOLDER`.
 
-They are derived from the golden report, except for one from a program that leaks.
+All but one are derived from the golden report; a leaking program writes the remaining one.
 """
 
 import copy
@@ -248,7 +248,7 @@ def live_owner(place, category, size, count, kind, shape, root, location, rest):
 
 
 def live():
-    """Live tensors of all categories; some of them grow."""
+    """Live tensors of all categories; the memory of some of them is growing."""
     report = golden()
     owners = [live_owner(place, *row) for place, row in enumerate(LIVE)]
     report["live_owners"] = sorted(owners, key=lambda each: -each["bytes"])

@@ -78,7 +78,7 @@ constexpr std::string_view kEnd = "</script>";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kBlank = " \t\r\n";
 
-// Skips a byte order mark and white space.
+// Skips a leading byte order mark and leading white space.
 std::size_t content_start(std::string_view contents) {
     const std::size_t mark = contents.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
     return std::min(contents.find_first_not_of(kBlank, mark), contents.size());

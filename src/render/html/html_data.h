@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Embeds the report in its HTML page as JSON, compressed if it is large. viewer/src/report/read.ts
-// reads it in the browser.
+// Embeds the report in its HTML page as JSON, compressed if it is large. In the browser,
+// viewer/src/report/read.ts reads the JSON.
 #pragma once
 
 #include <cstddef>
@@ -31,10 +31,10 @@ struct EmbeddedReport {
 
 [[nodiscard]] base::Result<EmbeddedReport> find_embedded_report(std::string_view page);
 
-// Compresses with gzip and encodes as base64.
+// Compresses `text` with gzip and encodes the result as base64.
 [[nodiscard]] std::string pack(std::string_view text);
 
-// Reverses pack(). Fails if the input is invalid or the result is longer than `most` bytes.
+// Reverses pack(). Fails if the input is invalid or the result would be longer than `most` bytes.
 [[nodiscard]] base::Result<std::string> unpack(std::string_view packed, std::size_t most);
 
 }  // namespace cyclewatch::render

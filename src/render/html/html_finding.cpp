@@ -62,7 +62,7 @@ constexpr std::size_t kMostOwners = 40;
 constexpr std::size_t kMostRawReferences = 20;  // in one step
 constexpr std::size_t kMostProse = 600;         // columns
 
-// The length limit for sentences is higher than that for names.
+// Truncates a sentence; sentences may be longer than names.
 std::string prose(std::string_view sentence) {
     return base::truncate_end(base::clean_text(sentence), kMostProse);
 }
@@ -209,9 +209,8 @@ std::string change_list(std::span<const CodeChange> changes) {
 std::string cut_section(const Finding& finding) {
     if (finding.cut.empty()) {
         return "<section class=\"cut none\"><h3>What to cut</h3>\n"
-               "<p>No single reference is clearly the best. Cut any reference of the cycle "
-               "below.</p>"
-               "</section>\n";
+               "<p>No reference is clearly the best one to cut. Cut any reference in the cycle "
+               "below.</p></section>\n";
     }
     const bool either = finding.tie && !finding.alternatives.empty();
     const std::string title = finding.cut.front().payload ? "Keep the cycle, free its memory"
@@ -395,7 +394,7 @@ std::string opinion(const Finding& finding) {
 
 std::string pattern_details(const model::Finding& finding) {
     const advice::Pattern* const pattern = advice::Catalog::built_in().find(finding.pattern);
-    if (pattern == nullptr || pattern->id == "unknown") {  // has nothing to explain
+    if (pattern == nullptr || pattern->id == "unknown") {  // there is no explanation
         return {};
     }
     return "<details class=\"pattern\">" +

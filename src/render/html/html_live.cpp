@@ -42,7 +42,7 @@ std::string number(std::string_view text) {
     return element("td", "number", text);
 }
 
-// A table cell with a number, and a bar that shows its ratio to the largest value.
+// A table cell that contains `text` and a bar. The bar shows `value` relative to `largest`.
 std::string number_with_bar(std::string_view text, double value, double largest) {
     const double width = largest > 0 ? 1000 * std::max(value, 0.0) / largest : 0;
     return "<td class=\"number\">" + element("span", "", text) +
@@ -52,7 +52,7 @@ std::string number_with_bar(std::string_view text, double value, double largest)
            "</svg></td>";
 }
 
-// One bar for each of the last censuses, showing the bytes of the group.
+// A bar chart that shows the total size of a group of tensors in each of the latest censuses.
 std::string history_chart(const std::vector<std::uint64_t>& census_bytes) {
     if (census_bytes.empty()) {
         return {};
@@ -93,7 +93,7 @@ std::string tensor_cell(const model::OwnerSummary& owner) {
     return cell + "</td>";
 }
 
-// A line break is allowed before each arrow, but not inside it.
+// Allows line breaks before and after each arrow, but not inside an arrow.
 std::string path_text(std::string_view path) {
     if (path.empty()) {
         return element("span", "quiet", "not known");
@@ -146,7 +146,7 @@ std::string panel(std::string_view id, std::string_view title, const std::string
     return out.append("</h2></header>\n").append(contents).append("</section>\n");
 }
 
-// `rows`: markup of the first kMostGroups of `total`.
+// `rows`: markup of the first kMostGroups rows. `total`: the number of all rows.
 std::string table(std::string_view caption,
                   std::initializer_list<Column> columns,
                   const std::string& rows,

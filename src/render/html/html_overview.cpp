@@ -113,8 +113,8 @@ std::string generation_row(const model::GenerationTotals& totals, bool examined)
 
 constexpr std::size_t kMostRankRows = 300;
 
-// The process in which the finding occurred first. Compares steps if both are known, because times
-// are relative to the start of each process.
+// The process in which the finding first occurred. Compares step numbers if they are known, because
+// each process measures time from a different starting point.
 const ProcessOccurrences* first_occurrence(const Finding& finding) {
     const auto earlier = [](const ProcessOccurrences& a, const ProcessOccurrences& b) {
         const bool both = a.first_step >= 0 && b.first_step >= 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of the HTML page: the card of one finding, and the parts about all findings: sizes,
-// findings by process, overhead, collections.
+// The sections of the HTML page: the card of each finding, and overviews of sizes, processes, live
+// tensors, overhead and collections.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,9 @@ struct CardPicture {
 // How much of a card the browser renders before the card scrolls into view.
 enum class CardWeight {
     whole,
-    // Only the heading, which names the reference to cut. The rest is inside <noscript>: browsers
-    // without scripts show it immediately, and in others viewer/src/findings/cards.ts expands it.
+    // Only the heading, which names the reference to cut. The rest of the card is inside
+    // <noscript>. Browsers without scripting show the rest immediately; in other browsers,
+    // viewer/src/findings/cards.ts expands it.
     light,
 };
 
@@ -32,7 +33,7 @@ enum class CardWeight {
 // One bar for each finding, with its retained and shared bytes.
 [[nodiscard]] std::string finding_bars(const model::Report& report);
 
-// A sentence on whether the run needs garbage collection, and a table of the collections by
+// A sentence that says whether the run needs garbage collection, and a table of the collections by
 // generation; "" if there were no collections.
 [[nodiscard]] std::string generations_section(const model::Report& report);
 
@@ -42,11 +43,13 @@ enum class CardWeight {
 // "rank 3", or "process 4242" if no rank is set.
 [[nodiscard]] std::string process_name(const model::ProgramInfo& program);
 
-// Overhead, skipped collections, notes, the table of collections, and the program.
+// The footer of the page: overhead, skipped collections, notes, the table of collections, and a
+// description of the watched processes.
 [[nodiscard]] std::string closing_section(const model::Report& report);
 
-// For each finding, the number of processes in which it occurred, and the first of these processes;
-// "" if the report has only one process. The script adds a heat map to each row.
+// A table with the number of processes in which each finding occurred, and the process in which it
+// first occurred; "" if the report has only one process. The page's script adds a heat map to each
+// row.
 [[nodiscard]] std::string ranks_section(const model::Report& report);
 
 }  // namespace cyclewatch::render

@@ -17,8 +17,8 @@ namespace {
 constexpr std::string_view kFillStart = "<!--fill:";
 constexpr std::string_view kFillEnd = "-->";
 
-// Target size of a page. To stay below this size, pictures are omitted first, and then the cards of
-// the smallest findings. The embedded JSON always contains all findings.
+// Target size of a page. To stay below this size, the renderer first omits pictures, and then the
+// cards of the smallest findings. The embedded JSON always contains all findings.
 constexpr std::size_t kMostPageBytes = 4'700'000;
 constexpr std::size_t kRoomForCards = 600'000;  // minimum, however large the JSON is
 constexpr double kShareWithPictures = 0.8;

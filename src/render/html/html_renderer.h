@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Renders a self-contained page: the markup is generated here, style and script come from
-// viewer/shell.html, and the report is embedded as JSON. The page does not make requests and is
+// Renders a self-contained page: the markup is generated here, styles and scripts come from
+// viewer/shell.html, and the report is embedded as JSON. The page makes no network requests and is
 // readable without scripts.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace cyclewatch::render {
 
-// Contents of the placeholders by name: "title" (escaped text), "opening", "ranks", "findings",
-// "closing" and "report" (markup).
+// Maps the name of each placeholder to its content: "title" (escaped text), "opening", "bars",
+// "ranks", "live", "findings", "closing" and "report" (markup).
 using PageParts = std::map<std::string, std::string, std::less<>>;
 
 // viewer/shell.html, embedded at build time.

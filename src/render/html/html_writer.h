@@ -13,7 +13,7 @@ namespace cyclewatch::render {
                                   std::string_view style,
                                   std::string_view text);
 
-// Like element(), for markup that is already escaped.
+// Like element(), but for markup that is already escaped.
 [[nodiscard]] std::string wrap_markup(std::string_view tag,
                                       std::string_view style,
                                       std::string_view markup);

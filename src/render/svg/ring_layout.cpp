@@ -161,7 +161,8 @@ class RingBuilder {
                 queue.push_back(item);
             }
         };
-        // An item to which no other item refers is attached to an item to which it refers.
+        // The second pass follows arrows backwards, to attach items that cannot be reached from the
+        // ring.
         for (const bool backwards : {false, true}) {
             for (std::size_t at = 0; at < queue.size(); ++at) {
                 for (const auto& [pair, arrows] : groups_) {
@@ -288,7 +289,8 @@ class RingBuilder {
                (parent_[pair.first] == pair.second && !groups_.contains({pair.second, pair.first}));
     }
 
-    // A straight line if nothing is in its way, otherwise the lowest free arc above or below.
+    // A straight line if it is not obstructed, otherwise the flattest unobstructed arc above or
+    // below the boxes.
     RingArrow free_curve(const Pair& pair) const {
         constexpr int kTries = 30;
         RingArrow made;

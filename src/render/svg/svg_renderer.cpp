@@ -29,7 +29,8 @@ std::string text_at(Point at, std::string_view style, const std::string& text) {
            svg_number(at.y) + "\">" + base::escape_markup(text) + "</text>\n";
 }
 
-// A bar along the lower edge of the box that shows the owner's size relative to the largest owner.
+// A bar along the lower edge of an owner's box. The length of the bar shows the owner's size
+// relative to the largest owner's size.
 std::string size_bar(const RingBox& box, double share) {
     const double room = box.width - 16;
     const double y = box.centre.y + box.height / 2 - 7;
@@ -70,7 +71,8 @@ std::string curve_path(const RingArrow& arrow) {
     return path;
 }
 
-// A filled triangle, because SVG markers need ids that are unique in the page.
+// Draws a filled triangle instead of an SVG marker, because markers need ids that are unique in the
+// page.
 std::string arrow_head(const RingArrow& arrow) {
     const Point tip = arrow.curve.back();
     const Point before = arrow.curve[arrow.curve.size() - 2];

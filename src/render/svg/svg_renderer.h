@@ -22,14 +22,15 @@ struct RingDrawing {
 // The ids in the drawing start with "f<rank>". The objects counted by undrawn_items() are omitted.
 [[nodiscard]] RingDrawing draw_ring(const model::Picture& picture, std::size_t rank);
 
-// A standalone document with all cycles, one below the other, for light and dark colour schemes.
+// A standalone document with all cycles, one below the other. Supports light and dark colour
+// schemes.
 [[nodiscard]] std::string render_svg(const model::Report& report);
 
-// The same document for the cycle of one finding, without a heading.
+// A standalone document with the cycle of one finding, without a heading.
 [[nodiscard]] std::string render_svg(const model::Finding& finding);
 
-// A coordinate with at most one decimal, independent of the locale; "0" if `value` is not finite or
-// is out of range.
+// A coordinate with at most one decimal place, independent of the locale; "0" if `value` is not
+// finite or is out of range.
 [[nodiscard]] std::string svg_number(double value);
 
 // A <rect>, with rounded corners if `corner` > 0.

@@ -17,7 +17,7 @@ namespace cyclewatch::render {
 inline constexpr std::size_t kLeastWidth = 40;
 inline constexpr std::size_t kIndent = 4;            // under the rank
 inline constexpr std::size_t kMargin = 10;           // indent and keyword column (cut, cycle ...)
-inline constexpr std::size_t kOwnerLines = 4;        // one less on a compact card
+inline constexpr std::size_t kOwnerLines = 4;        // one line fewer on a compact card
 inline constexpr std::size_t kFewestOwnerLines = 2;  // to make room for changes
 inline constexpr std::size_t kAlternatives = 2;
 
@@ -31,27 +31,28 @@ enum class SourceDetail : std::uint8_t {
 
 // How much a card shows.
 struct Layout {
-    // If false (a compact card), each section and each path to an owner has one line less.
+    // If false (a compact card), each section and each path to an owner has one line fewer.
     bool roomy = true;
     SourceDetail detail = SourceDetail::context;
-    std::size_t changes = 1;  // how many changes of the code are shown
+    std::size_t changes = 1;  // number of code changes to show
     std::size_t owner_lines = kOwnerLines;
     std::size_t alternatives = kAlternatives;
     bool tight = false;  // columns always share a line, even if locations must be truncated
     bool cycle = true;   // show the cycle in full, not only in the title
 };
 
-// The text() of a card contains at most kMaxCardLines lines; further lines are omitted.
+// Card::text() returns at most kMaxCardLines lines; further lines are omitted.
 class Card {
   public:
     Card(std::size_t width, const Layout& layout);
 
     // Adds a line with an optional keyword in the margin.
     void add(std::string_view word, std::string_view text);
-    // Adds `text`, wrapped to at most `max_lines` lines; nothing if it is empty.
+    // Adds `text`, wrapped to at most `max_lines` lines. Adds nothing if `text` is empty.
     void add_wrapped(std::string_view word, std::string_view text, std::size_t max_lines);
-    // Adds `left`, and `right` aligned to the right edge; `right` gets separate lines if the two do
-    // not fit on one line. `right` ends with a location, which is only truncated on a tight card.
+    // Adds `left`, and `right` aligned to the right edge; `right` is moved to separate lines if the
+    // two do not fit on one line. `right` ends with a location, which is truncated only on a tight
+    // card (Layout::tight).
     void add_columns(std::string_view word, std::string_view left, std::string_view right);
     // Like add_columns(), but a compact card uses one line and truncates both columns.
     void add_truncated_columns(std::string_view word,

@@ -16,10 +16,10 @@ using model::Reference;
 
 constexpr std::size_t kFewestChanges = 3;  // if there are several
 constexpr std::size_t kShortCycle = 2;     // references; the title shows such a cycle in full
-constexpr std::size_t kReasonLines = 3;    // one less on a compact card
+constexpr std::size_t kReasonLines = 3;    // one line fewer on a compact card
 
-// Returns `text` with the number of references that it concerns, and with the class of their
-// targets if the targets of other changes have other classes.
+// Returns `text`, followed by the number of references in `change`. Adds the target class of these
+// references if other changes have different target classes.
 std::string with_number(const std::string& text,
                         const std::vector<CodeChange>& changes,
                         const CodeChange& change) {
@@ -31,8 +31,8 @@ std::string with_number(const std::string& text,
            (target.empty() ? "" : " -> " + target);
 }
 
-// The length of the path of the folder that contains all code to change. Except for the first
-// change, locations are relative to this folder.
+// The length of the path to the directory that contains all code to change. All locations are shown
+// relative to this directory, except the location of the first change.
 std::size_t common_folder(const Finding& finding) {
     std::string_view common = finding.cut.front().location;
     for (const Reference& cut : finding.cut) {
@@ -59,7 +59,7 @@ std::string short_holder(const Reference& cut) {
                                          : qualifier + 1));
 }
 
-// Adds "set in" to `text` and the class to `location`, if a base class sets the attribute.
+// If a base class sets the attribute, adds "set in" to `text` and the base class to `location`.
 void add_base_class(const CodeChange& change, std::string& text, std::string& location) {
     const std::string& base_class = change.first->base_class;
     if (change.holders.size() == 1 && !base_class.empty() && !location.empty()) {
@@ -82,8 +82,7 @@ void add_first_change(Card& card, std::string_view word, const std::vector<CodeC
     card.add_source(cut, SourceDetail::context, true);
 }
 
-// Adds a further change, on one line if possible, without the first `folder` characters of its
-// path.
+// Adds another change, on one line if possible. Omits the first `folder` characters of the path.
 void add_change(Card& card,
                 std::string_view word,
                 const std::vector<CodeChange>& changes,
@@ -117,7 +116,7 @@ std::string described(const Reference& reference) {
 
 void add_cut(Card& card, const Finding& finding) {
     if (finding.cut.empty()) {
-        card.add("cut", "no single reference is clearly the best; see the cycle");
+        card.add("cut", "no reference is clearly the best one to cut; see the cycle");
         return;
     }
     const std::vector<CodeChange> changes = changes_of(finding);
@@ -152,8 +151,8 @@ std::vector<Layout> layouts_of(const model::Finding& finding) {
          {SourceDetail::context, SourceDetail::line, SourceDetail::first}) {
         layouts.push_back({true, detail, all});
     }
-    // No layout omits exactly one change, because the line with the count could show that change
-    // instead.
+    // No layout omits exactly one change, because the line that counts omitted changes could show
+    // that change instead.
     const auto add_fewer = [&](bool roomy, SourceDetail detail, std::size_t fewest) {
         for (std::size_t changes = all + 1; changes-- > fewest;) {
             if (changes + 1 != count + finding.omitted_cuts) {
@@ -163,7 +162,8 @@ std::vector<Layout> layouts_of(const model::Finding& finding) {
         }
     };
     if (all > 1) {
-        // All changes must be made, so the list has priority over the source of the first change.
+        // All changes must be made, so the full list has priority over the source of the first
+        // change.
         layouts.push_back({true, SourceDetail::none, all, kFewestOwnerLines});
         layouts.back().cycle = false;
         add_fewer(true, SourceDetail::first, std::min(all, kFewestChanges));

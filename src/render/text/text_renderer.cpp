@@ -24,14 +24,14 @@ using base::format_bytes;
 using model::Finding;
 using model::Reference;
 
-// Maximum number of lines of each part; together they stay within kMaxCardLines.
-constexpr std::size_t kTitleLines = 2;   // one less on a compact card
-constexpr std::size_t kAdviceLines = 7;  // one less on a compact card
+// Maximum number of lines of each section. Together, the sections stay within kMaxCardLines.
+constexpr std::size_t kTitleLines = 2;   // one line fewer on a compact card
+constexpr std::size_t kAdviceLines = 7;  // one line fewer on a compact card
 constexpr std::size_t kNoteLines = 2;    // instead of alternatives
-constexpr std::size_t kCostLines = 2;    // one less on a compact card
+constexpr std::size_t kCostLines = 2;    // one line fewer on a compact card
 constexpr std::size_t kVariants = 6;
-constexpr std::size_t kVariantLines = 2;  // one less on a compact card
-constexpr std::size_t kCycleLines = 6;    // one less on a compact card
+constexpr std::size_t kVariantLines = 2;  // one line fewer on a compact card
+constexpr std::size_t kCycleLines = 6;    // one line fewer on a compact card
 constexpr std::size_t kMostLiveOwners = 10;
 constexpr std::size_t kLeastPath = 16;  // columns of a path beside its allocation site
 
@@ -92,8 +92,8 @@ void add_cycle(Card& card, const Finding& finding, std::size_t most_lines) {
     const std::size_t shown = total > most ? most - 1 : total;
     const auto is_cut = [&finding](const Reference& step) {
         return std::ranges::any_of(finding.cut, [&step](const Reference& cut) {
-            // The same container item may have a location in `cut` but not in `cycle`, so a step
-            // without a location matches every location.
+            // The same container item may have a location in `cut` but not in `cycle`, so a
+            // reference of the cycle without a location matches every location.
             return cut.holder == step.holder && cut.label == step.label &&
                    cut.target == step.target &&
                    (step.location.empty() || cut.location == step.location);
@@ -160,7 +160,7 @@ void append_wrapped(std::string& out,
     }
 }
 
-// The sections of the text, in order. The section of new findings has no heading.
+// The sections of the text report, in order. The section of new findings has no heading.
 constexpr std::array kStatuses{model::Status::fresh,
                                model::Status::known,
                                model::Status::library,
@@ -183,7 +183,7 @@ std::string_view heading_of(model::Status status) {
     return "";
 }
 
-// A finding is shown with its rank in the whole report.
+// Findings are numbered by their rank in the whole report, not within the section.
 void append_section(std::string& out,
                     const model::Report& report,
                     model::Status status,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""References from a part back to the object that contains it."""
+"""References from a child back to the object that contains it."""
 
 # %% b1_back_pointer
-"""A model owns a tokenizer that points back at the model."""
+"""A model owns a tokenizer that refers back to the model."""
 
 EXPECTED = ["Tokenizer .llama"]
 
@@ -99,7 +99,7 @@ def fixed(payload):
 
 
 # %% own_doubly_linked_list
-"""The nodes of a list refer to the next and the previous one."""
+"""Each node of a linked list refers to the next and the previous node."""
 
 EXPECTED = ["Node .previous"]
 
@@ -130,7 +130,7 @@ def fixed(payload):
 
 
 # %% own_linked_stages
-"""The stages of a pipeline refer to the next and the previous one."""
+"""Each stage of a pipeline refers to the next and the previous stage."""
 
 EXPECTED = ["Stage .prev_stage"]
 
@@ -159,7 +159,7 @@ def fixed(payload):
 
 
 # %% own_memory_of_agent
-"""An agent creates its memory and passes itself; the memory owns the tensors."""
+"""An agent passes itself to the memory object that it creates; that object owns the tensors."""
 
 EXPECTED = ["Memory .agent"]
 
@@ -218,7 +218,7 @@ def fixed(payload):
 
 
 # %% own_nested_class
-"""A view of a nested class refers to the object that stores the view."""
+"""An instance of a nested class refers to the object that stores the instance."""
 
 EXPECTED = ["View .outer"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects that store a bound method of themselves."""
+"""Objects that store one of their own bound methods."""
 
 # %% c3_bound_method_as_attribute
 """A module stores one of its own bound methods."""
@@ -226,7 +226,7 @@ def fixed(payload):
 
 
 # %% own_thread_target
-"""A worker keeps a thread that was never started and whose target is one of its methods."""
+"""A worker keeps a thread that was never started and whose target is a method of the worker."""
 
 import threading
 

@@ -124,7 +124,7 @@ def fixed(payload):
 
 
 # %% own_self_reference
-"""An object is its own attribute."""
+"""An attribute of an object refers to the object itself."""
 
 EXPECTED = ["Model .unwrapped"]
 

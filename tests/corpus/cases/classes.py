@@ -149,7 +149,7 @@ def fixed(payload):
 
 
 # %% own_descriptor_cache
-"""A descriptor of a class created in a function caches results by instance."""
+"""A class created in a function has a descriptor that caches results by instance."""
 
 EXPECTED = ["dict key", "Cached .values"]
 
@@ -189,7 +189,7 @@ def fixed(payload):
 
 
 # %% own_named_tuple_default
-"""A NamedTuple is created on each call, and the default of a field is data."""
+"""A NamedTuple class is created on each call, and the default value of a field is data."""
 
 import typing
 

@@ -189,7 +189,7 @@ def fixed(payload):
 
 
 # %% own_exit_keeps_error
-"""A context manager keeps the error that ended it, and a frame of that error refers to it."""
+"""A context manager keeps the error that ended it; a frame of the error refers to the manager."""
 
 EXPECTED = ["Guard .error", "work local:guard"]
 

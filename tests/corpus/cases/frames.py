@@ -33,7 +33,7 @@ def fixed(payload):
 
 
 # %% own_context_variable
-"""A request keeps the context in which a variable is set to the request itself."""
+"""A request keeps a context in which a context variable is set to the request."""
 
 import contextvars
 

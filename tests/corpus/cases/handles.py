@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handles that an object gives out and also stores."""
+"""Handles that an object returns to callers and also stores."""
 
 # %% own_context_manager
 """A session keeps a context manager that it created from its own method."""
@@ -31,7 +31,7 @@ def fixed(payload):
 
 
 # %% own_cursors_of_connection
-"""A connection lists the cursors that it returned, to close them; callers keep a cursor."""
+"""A connection keeps the cursors that it returned, to close them later; callers keep them too."""
 
 import weakref
 
@@ -113,8 +113,8 @@ import weakref
 
 EXPECTED = ["Handle .model"]
 MISS = (
-    "The model was created before the handle was stored in it, so it does not seem to need the "
-    "handle. Only the name shows the purpose of a handle."
+    "The model was created before the handle was stored in it, so the model does not seem to need "
+    "the handle. Only the name of the handle suggests its purpose."
 )
 
 
@@ -146,7 +146,7 @@ def fixed(payload):
 
 
 # %% own_iterator_of_loader
-"""A loader stores the iterator that it returned, to report progress."""
+"""To report progress, a loader stores the iterator that it returned."""
 
 import weakref
 

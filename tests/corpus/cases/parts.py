@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts that an object creates, registers or receives."""
+"""Children that an object creates, registers or receives."""
 
 # %% own_attribute_of_foreign_object
 """A group sets itself as an attribute on objects of a library class."""

@@ -2,7 +2,7 @@
 """Cycles through many similar references to one object."""
 
 # %% own_error_knows_job
-"""A job has a list of its problems: exceptions that were never raised and refer to the job."""
+"""A job lists its problems as exceptions that were never raised; each of them refers to the job."""
 
 EXPECTED = ["ReadError .job"]
 
@@ -148,7 +148,7 @@ def fixed(payload):
 
 
 # %% own_several_parts
-"""Two parts of different classes refer back to their parent, and both references must be cut."""
+"""Two children of different classes refer back to their parent; both references must be cut."""
 
 EXPECTED = ["Checkpoint .trainer + Logger .trainer"]
 

@@ -39,7 +39,7 @@ def fixed(payload):
 
 
 # %% own_scheduler_patches_step
-"""A scheduler replaces its optimizer's step method by a wrapper that counts calls."""
+"""A scheduler replaces its optimizer's step method with a wrapper that counts calls."""
 
 import weakref
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs with shapes that no other trial has, written when the ranking was finished.
+"""Programs with cycles of new shapes, written after the ranking was finished.
 
 The accepted answers were written before the first run. One rule, for linked objects of one class,
 was added afterwards, because of recent_cache.

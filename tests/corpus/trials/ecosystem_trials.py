@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs with the shapes of libraries that the other trials do not cover.
+"""Programs with cycles like those in libraries that the other trials do not cover.
 
 The accepted answers were written before the first run.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small programs in the style of library and scientific code, each leaking by a cycle."""
+"""Small programs in the style of library and scientific code, each of which leaks a cycle."""
 
 import asyncio
 import functools

@@ -5,7 +5,7 @@ TRIALS = {}
 
 
 def trial(*accepted, alarming=()):
-    """Register a function; `accepted` are references a maintainer would cut."""
+    """Register a function; `accepted` contains the references that a maintainer would cut."""
 
     def register(function):
         TRIALS[function.__name__] = (function, accepted, alarming)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs with the shapes for which rules were added: created children, records, many classes."""
+"""Programs with cycles for which rules were added: created children, records, many classes."""
 
 from registry import trial
 

@@ -348,7 +348,7 @@ std::string ring(int size) {
 TEST(Picture, IsBounded) {
     const model::Finding finding = only(ring(100));
     EXPECT_EQ(finding.cycle.size(), 100U);
-    // Ten items for the cycle, one of them the gap, and the tensor.
+    // Ten items for the cycle, including one for the omitted nodes, and one for the tensor.
     EXPECT_EQ(finding.picture.items.size(), 11U);
     EXPECT_EQ(finding.picture.omitted_items, 101U - 10);
     EXPECT_TRUE(finding.picture.items[0].on_cycle);

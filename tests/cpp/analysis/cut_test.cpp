@@ -70,7 +70,7 @@ TEST(Cut, SaysThatAllEquivalentReferencesMustBeCut) {
 }
 
 TEST(Cut, ShowsASelfReferenceOnlyIfThereIsNoOtherCycle) {
-    // The cycle shown has three back references; its forward reference ends all cycles.
+    // The cycle shown has three back references; cutting its one forward reference is enough.
     const model::Finding finding =
         only_finding("A.me->A A.w->t:owner(8) A.first->B B.one->A B.two->A B.three->A");
     EXPECT_EQ(finding.cycle.size(), 2U);
@@ -91,7 +91,7 @@ TEST(Cut, SuggestsTheBackReferencesToOneParentInAllClasses) {
         << finding.cut[0].reason;
     EXPECT_EQ(finding.cost,
               "`make().child` breaks: a child does not keep Trainer alive; pickling breaks too");
-    // Reported once, and not for the alternatives.
+    // The reason is reported once, and not for the alternatives.
     for (std::size_t i = 1; i < finding.cut.size(); ++i) {
         EXPECT_EQ(finding.cut[i].reason.find("lead back"), std::string::npos);
     }
@@ -101,7 +101,7 @@ TEST(Cut, SuggestsTheBackReferencesToOneParentInAllClasses) {
     EXPECT_FALSE(finding.tie);
 }
 
-// Seven children, each under its own name, that refer to the parent by one name.
+// Seven children, stored under different names, that all refer to the parent by the same name.
 TEST(Cut, ListsAllChangesAndNamesTheBestInTheRemedy) {
     std::string text = "T=m.Trainer T.w->t:owner(8)";
     for (const char part : std::string("ABCDEFG")) {
@@ -158,12 +158,12 @@ TEST(Cut, ShowsTheCodeOfAWeakReference) {
                           "weakref.WeakMethod(self.go)`: callers need no change."),
               std::string::npos)
         << method;
-    // The source of the class is not known: it may not be written in Python.
+    // The location of the class is unknown, for example because it is not written in Python.
     const std::string native = advice("T=m.Trainer A=m.A T.loop->A A._trainer->T T.w->t:owner(8)");
     EXPECT_EQ(native.find("In code"), std::string::npos) << native;
 }
 
-// The text describes the change for every kind of reference; the code is for the first one.
+// The text describes the change for every kind of reference; the code shows only the first kind.
 TEST(Cut, ShowsHowToChangeEachKindOfBackReference) {
     const model::Finding finding = only_finding(
         "T=m.Trainer T.w->t:owner(8) A=m.A@/x/a.py:1 B=m.B@/x/b.py:1 T.a->A T.b->B T.c->C T.d->D "
@@ -220,7 +220,7 @@ TEST(Cut, DoesNotAdviseWeakReferencesToAParentThatDoesNotSupportThem) {
 }
 
 // Two triangles that share an edge: any of their half-edges may be the parent. The order does not
-// depend on the order of the objects, nor on the folder of the program.
+// depend on the order of the objects or on the program's directory.
 TEST(Cut, SortsEquallyGoodReferencesByName) {
     const std::string references =
         "a/slot:next->b b/slot:next->c c/slot:next->a d/slot:next->e e/slot:next->f "
@@ -236,7 +236,7 @@ TEST(Cut, SortsEquallyGoodReferencesByName) {
     }
 }
 
-// Of the references to the parent, the kind with the most references comes first.
+// The kind of back reference that occurs most often comes first.
 TEST(Cut, SortsBackReferencesByParentAndNumber) {
     const model::Finding finding = only_finding(
         "T=m.Trainer T.w->t:owner(8) T.callbacks->l:list l[0]->a=m.A l[1]->b=m.B l[2]->c=m.B "
@@ -244,12 +244,12 @@ TEST(Cut, SortsBackReferencesByParentAndNumber) {
     ASSERT_EQ(finding.cut.size(), 3U);
     EXPECT_EQ(finding.cut[0].holder, "m.B");
     EXPECT_EQ(finding.cut[0].references, 2U);
-    // The cycle of the headline has that kind, even though the one through D is shorter.
+    // The headline shows a cycle through that kind, even though the cycle through D is shorter.
     EXPECT_EQ(finding.title, "Trainer.callbacks -> [1] -> B.trainer -> Trainer");
     EXPECT_EQ(finding.cycle.size(), 2U);
 }
 
-// A ring with a sentinel. The list exists for its values, so they must stay.
+// A ring with a sentinel. The list exists to store its values, so they must not be cut.
 TEST(Cut, SuggestsTheLinksOfALinkedListInsteadOfItsData) {
     const model::Finding finding = only_finding(
         "a=m.Link b=m.Link c=m.Link a.next->b b.next->c c.next->a a.last->c b.last->a "
@@ -433,7 +433,7 @@ TEST(Cut, DoesNotOfferAPayloadThatIsReachedFurtherDownToo) {
 }
 
 TEST(Cut, ReportsTheCostOfEachAlternative) {
-    // Neither the data of an object nor an object that it needs.
+    // Does not offer to cut the data of an object, or an object that it needs.
     EXPECT_TRUE(only_finding("A.cbs->l:list l[0]->f:function=m.f f/closure:self->A A.w->t:owner(8)")
                     .alternatives.empty());
     const model::Finding finding =

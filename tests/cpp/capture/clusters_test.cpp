@@ -124,8 +124,8 @@ Garbage crowded_garbage() {
     return garbage;
 }
 
-// The selected objects of `garbage`, ascending. If `shuffle` is not 0, the objects and references
-// are passed in a random order.
+// The selected objects of `garbage`, in ascending order. If `shuffle` is not 0, the objects and
+// references are passed in a random order.
 Nodes selected_from(const Garbage& garbage, std::uint64_t limit, std::uint32_t shuffle = 0) {
     const std::size_t size = garbage.references.size();
     std::mt19937 random(shuffle);

@@ -53,7 +53,8 @@ struct RandomLists {
     std::vector<python::OwnedRef> held;
 };
 
-// Both ways to list the candidates. Free-threaded builds have a third one, which neither changes.
+// The parameter selects one of two ways to list the candidates. Free-threaded builds use a third
+// way for both values.
 class HeapScanTest : public ::testing::TestWithParam<bool> {
   protected:
     void SetUp() override {

@@ -36,7 +36,8 @@ def within_with(self):
         return part
 )";
 
-// One text per call, such as "Part(self)": "self" if it is passed directly or in another call.
+// One text per call, such as "Part(self)". It contains "self" if the call receives self directly or
+// through a nested call.
 std::vector<std::string> calls_of(const char* name) {
     const PythonScript script(kFunctions);
     std::vector<std::string> calls;
@@ -187,8 +188,8 @@ TEST(AttributeStores, HaveTheOriginOfTheValue) {
     }
 }
 
-// The lines, relative to the function, that load `method` without calling it; negative if from an
-// attribute.
+// The lines, relative to the function, that load `method` without calling it. A line is negative if
+// the object that has `method` is itself an attribute.
 std::vector<int> reads_in(const std::string& lines) {
     const PythonScript script("def reads(self):\n" + lines);
     PyCodeObject* const code = code_of(script["reads"]);

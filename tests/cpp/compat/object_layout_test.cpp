@@ -113,7 +113,7 @@ TEST(NativeMembers, FindsAllRowsOfAType) {
     EXPECT_EQ(count, 0U);
 }
 
-// Which getters are known to return a field, by their machine code as it is in wheels.
+// Getters that are recognized as returning a field, given their machine code from published wheels.
 
 #if defined(__x86_64__)
 
@@ -128,7 +128,7 @@ Py_ssize_t field_of(const std::vector<unsigned char>& code) {
 TEST(GetterFields, KnowsWhatCythonWrites) {
     // pandas 1.5 for 3.11: mov rax, [rdi + 0x18]; add qword [rax], 1; ret
     EXPECT_EQ(field_of({0x48, 0x8b, 0x47, 0x18, 0x48, 0x83, 0x00, 0x01, 0xc3}), 0x18);
-    // netCDF4 for 3.11, which counts self up and down
+    // netCDF4 for 3.11, which increments and decrements self's reference count
     EXPECT_EQ(field_of({0x53, 0x48, 0x8b, 0x9f, 0x80, 0x00, 0x00, 0x00, 0x48,
                         0x83, 0x07, 0x01, 0x48, 0x83, 0x03, 0x01, 0x48, 0x83,
                         0x2f, 0x01, 0x74, 0x0a, 0x48, 0x89, 0xd8, 0x5b, 0xc3}),
@@ -137,12 +137,12 @@ TEST(GetterFields, KnowsWhatCythonWrites) {
     EXPECT_EQ(
         field_of({0x48, 0x8b, 0x47, 0x10, 0x48, 0x83, 0x00, 0x01, 0x48, 0x8b, 0x47, 0x10, 0xc3}),
         0x10);
-    // Cython 3 at -O1 for 3.11: the count of self goes through rax
+    // Cython 3 at -O1 for 3.11: self's reference count is updated in rax
     EXPECT_EQ(field_of({0x53, 0x48, 0x83, 0x07, 0x01, 0x48, 0x8b, 0x47, 0x18, 0x48, 0x83, 0x00,
                         0x01, 0x48, 0x8b, 0x5f, 0x18, 0x48, 0x8b, 0x07, 0x48, 0x83, 0xe8, 0x01,
                         0x48, 0x89, 0x07, 0x74, 0x05, 0x48, 0x89, 0xd8, 0x5b, 0xc3}),
               0x18);
-    // lxml for 3.12 and 3.14, whose counts stop at immortal
+    // lxml for 3.12 and 3.14, which do not count references to immortal objects
     EXPECT_EQ(field_of({0x48,
                         0x8b,
                         0x57,
@@ -320,8 +320,8 @@ TEST_F(PlainInstance, VisitsTheSameReferencesAsTraverse) {
     }
 }
 
-// From 3.14 on, the operand stack of a generator may borrow the value of a variable, which
-// tp_traverse visits as often as an owned one.
+// From 3.14 on, the operand stack of a generator may borrow the value of a variable;
+// tp_traverse also visits that borrowed reference.
 TEST_F(PlainInstance, VisitsOwnedReferencesOfGeneratorsOnly) {
     const Visited visited = by_traversal(script_.eval("suspended"));
     const auto function = std::ranges::find_if(

@@ -230,7 +230,7 @@ class Odd(metaclass=Metaclass):
 TEST_F(CudaArrayInterfaceReaderTest, ReadsTheFieldsOfCupyArrays) {
     const CupyArray cupy;
     const Py_ssize_t references = Py_REFCNT(cupy.memory.object());
-    // A view starts in the middle of the allocation, which is reported all the same.
+    // The whole allocation is reported even if a view starts in the middle of it.
     for (const Py_ssize_t offset : {0, 512}) {
         reinterpret_cast<FakeObject*>(cupy.array->first)->address =
             static_cast<Py_ssize_t>(kAddress) + offset;

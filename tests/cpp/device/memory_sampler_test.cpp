@@ -17,7 +17,7 @@ using model::MemorySource;
 
 constexpr std::uint64_t kTotal = 80'000;
 
-// The result of the fake CUDA query, and how often it was called.
+// The result of the fake CUDA query, and the number of times it was called.
 std::optional<FreeMemory> cuda_result;
 int cuda_calls = 0;
 // The result of the fake torch function, as Python source.

@@ -152,11 +152,11 @@ TEST(Generations, GivesNoAdviceWithoutAFinding) {
 
 TEST(Generations, DescribesCollectionsThatFreedNoDeviceMemory) {
     EXPECT_EQ(collections_sentence(make_report({{.collections = 42, .seconds = 1.9}})),
-              "None of the 42 collections freed device memory; they took 1.9 % of the run. As far "
-              "as device memory is concerned, automatic collection can be disabled.");
+              "None of the 42 collections freed device memory; they took 1.9 % of the run. "
+              "Disabling automatic collection would not increase device memory use.");
     EXPECT_EQ(collections_sentence(make_report({{.collections = 1, .seconds = 1.9}})),
-              "The only collection freed no device memory and took 1.9 % of the run. As far as "
-              "device memory is concerned, automatic collection can be disabled.");
+              "The only collection freed no device memory and took 1.9 % of the run. "
+              "Disabling automatic collection would not increase device memory use.");
 }
 
 TEST(Generations, DescribesCollectionsThatAllFreedDeviceMemory) {

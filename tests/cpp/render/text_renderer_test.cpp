@@ -248,7 +248,7 @@ TEST(Card, IgnoresInvalidSource) {
 }
 
 TEST(Card, AcceptsAnEmptyFinding) {
-    EXPECT_THAT(render_card(model::Finding{}), HasSubstr("no single reference"));
+    EXPECT_THAT(render_card(model::Finding{}), HasSubstr("no reference is clearly the best"));
 }
 
 TEST(Text, EstimatesWhatTheFirstTwoFindingsFree) {
@@ -279,7 +279,7 @@ TEST(Text, ReportsSharedMemory) {
     EXPECT_THAT(text, HasSubstr("; 4.0 KiB freed once this and 1 other finding are fixed"));
     report.findings[0].shared_with = 0;
     EXPECT_THAT(render_text(report, 200),
-                HasSubstr("and all other objects that refer to it are freed."));
+                HasSubstr("and all other objects that refer to this memory are freed."));
     report.findings[0].shared_bytes = 0;
     EXPECT_EQ(render_text(report).find("below frees"), std::string::npos);
 }

@@ -18,8 +18,8 @@ model::LiveOwner group(const std::string& path, std::uint64_t bytes) {
     return owner;
 }
 
-// The text of the groups that grow after censuses of one group with these sizes; a census in which
-// the group is missing has size 0.
+// Describes the growing groups after a series of censuses of one group. Each census finds the size
+// given in `sizes`; 0 means that the group is missing.
 std::string growing_after(const std::vector<std::uint64_t>& sizes) {
     GrowthTracker tracker;
     double step = 0;
@@ -54,10 +54,10 @@ TEST(GrowthTracker, ComparesOnlyTheLastCensuses) {
 TEST(GrowthTracker, OscillationSampledOutOfPhaseIsNotGrowth) {
     EXPECT_EQ(growing_after({1, 2, 1, 3, 1, 4}), "");
     EXPECT_EQ(growing_after({3, 5, 4, 7, 2, 8}), "");
-    // No higher than before.
+    // The new peak is not higher than an earlier one.
     EXPECT_EQ(growing_after({9, 1, 2, 3, 4, 5, 6}), "");
     EXPECT_EQ(growing_after({7, 9, 1, 3, 5, 7, 9, 1, 3, 5, 7, 8, 9}), "");
-    // Higher than before each time, even at its lowest.
+    // Each peak and each low is higher than the one before, so this is growth.
     EXPECT_EQ(growing_after({0, 6, 4, 10, 8, 14, 12, 18}), "a 18 2.800000");
 }
 

@@ -337,7 +337,7 @@ TEST(Timeline, KeepsTheLargestOfEachPairBeyondTheLimit) {
 }
 
 TEST(Timeline, CompletesTheLastGroupIfTheNumberIsOdd) {
-    // Five are kept when the sixth is added: 1-2, 3-4, and 5, whose group 6 completes.
+    // When record 6 is added, the groups are 1-2, 3-4 and 5; record 6 completes the last group.
     EXPECT_EQ(numbers(timeline_of(6, 5)), "1 3 5 6");
     EXPECT_EQ(numbers(timeline_of(7, 5)), "1 3 5 7");
 }

@@ -23,8 +23,8 @@ TEST(Budget, LimitsTheDepthByTheTimeSpent) {
     }
 }
 
-// A program with a collection every 0.05 s. Searching one takes `seconds_per_object`, and not
-// searching one takes 0.1 ms.
+// A program with a collection every 0.05 s. The watch spends `seconds_per_object` on each object of
+// a collection that it searches, and 0.1 ms on a collection that it does not search.
 struct Program {
     double spent = 0;
     int searched = 0;

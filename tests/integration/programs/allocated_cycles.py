@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Creates a cycle with owners and prints their reported allocation locations.
+"""Creates a cycle with owners and prints the reported allocation sites of the owners.
 
 Usage: allocated_cycles.py FRAMES [torch]; with 0 frames, tracemalloc is not started.
 """
@@ -16,14 +16,14 @@ MIB = 1 << 20
 
 
 class Buffer:
-    """An object that has a GC header and the pointer to its `__dict__` in front of it."""
+    """An object preceded in memory by a GC header and the pointer to its `__dict__`."""
 
     def __init__(self, mib):
         self.mib = mib
 
 
 class Slotted:
-    """An object that has only a GC header in front of it."""
+    """An object preceded in memory only by a GC header."""
 
     __slots__ = ("mib",)
 

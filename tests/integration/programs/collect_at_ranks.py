@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One rank of a job: prints the steps at which collect_at() collected.
+"""One rank of a job: prints the steps at which collect_at() collected garbage.
 
 Arguments: rank, number of ranks, rendezvous file, backend, group ("default" or "gloo"), step at
 which rank 1 leaks (0: never).

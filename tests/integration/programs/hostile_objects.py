@@ -219,7 +219,7 @@ class Unreferable:
 
 def living_owner_on_the_stack_of_a_generator():
     # From 3.14 on, the generator pushes the value of a variable without creating a reference, and
-    # tp_traverse visits both.
+    # tp_traverse visits both the variable and the pushed value.
     def generate(held):
         me = yield
         print((held, (yield)), me)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes that fork, exit or are killed at inconvenient moments. PROGRAM SCENARIO.
 
-Each process in which cycles were freed writes its own report into the current folder. Each scenario
-prints a line "PID BYTES" for every expected report.
+Each process in which cycles were freed writes its own report to the current directory. Each
+scenario prints a line "PID BYTES" for every expected report.
 """
 
 import atexit
@@ -48,7 +48,7 @@ def expect(nbytes, pid=None):
 
 
 def fork_once(then, done=[]):
-    """Fork on the first call. The child process returns too, and calls `then` at exit."""
+    """Fork on the first call, and return in both processes. The child calls `then` at exit."""
     if not done:
         done.append(True)
         sys.stdout.flush()
@@ -114,7 +114,7 @@ def fork_in_reader():
 
 
 def fork_while_the_report_is_written():
-    # Often enough to fork while the writer thread holds its locks.
+    # Fork so often that the writer thread holds its locks during some of the forks.
     start(read_in_fork)
     for number in range(40):
         kind = type(f"Kind{number}", (), {})

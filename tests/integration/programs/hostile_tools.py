@@ -47,7 +47,7 @@ def callbacks_that_raise():
 
 
 def callback_that_keeps_what_it_meets():
-    # As memory profilers do. The list refers to the canary, so the canary is not garbage.
+    # Memory profilers do this. The list refers to the canary, so the canary is not garbage.
     kept = []
 
     def keep(phase, info):
@@ -168,7 +168,7 @@ def alarms():
 
 
 def detector_of_torch():
-    # torch's own cycle detector, enabled as by its warn_tensor_cycles().
+    # torch's own cycle detector, enabled in the same way as by torch's warn_tensor_cycles().
     import torch
     from torch.utils.viz._cycles import observe_garbage
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Creates cycles through attributes and prints the reported location of each store.
 
-The expected line ends with a comment: an arrow (`<-`) and the labels of the attributes, as
-NAME/LABEL if several programs have the same label. A double arrow (`<=`) marks the line of a class.
-That line is reported for stores in generated code if classes have line numbers (3.13 and later).
+Each line that must be reported as a location ends with a comment: an arrow (`<-`) and the labels
+of the attributes, as NAME/LABEL if several cycles have the same label. A double arrow (`<=`) marks
+the first line of a class that has generated code. On Python 3.13 and later, a class body stores
+this line's number (`__firstlineno__`), so stores in the generated code are attributed to the line.
 Usage: located_cycles.py [trace]. With "trace", a trace function is active, as in a debugger.
 """
 
@@ -206,7 +207,7 @@ def by_computed_name():
 
 class Handed:
     def finish_later(self):
-        """The function handed() binds this method; the methods of the class do not bind it."""
+        """The bound method that handed() stores; no method of this class creates it."""
 
 
 def handed():

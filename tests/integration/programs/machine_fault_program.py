@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Creates findings while the machine fails: machine_fault_program.py SCENARIO FOLDER [ARGUMENT].
+"""Creates findings during machine faults, such as a full disk.
+
+Usage: machine_fault_program.py SCENARIO FOLDER [ARGUMENT].
 
 The ARGUMENT of the scenarios `watched` and `saved` is a fault: "full" for a full disk
 (tests/failing_disk must be preloaded), "file size" for a file size limit, or "" for no fault.
@@ -49,7 +51,7 @@ def watch_in(folder, *formats):
 
 
 def folder_gone(folder):
-    """Remove the folder of the report while the program runs."""
+    """Remove the report's directory while the program runs."""
     inner = os.path.join(folder, "inner")
     watch = watch_in(inner)
     make_finding(0)
@@ -90,11 +92,11 @@ def backwards(folder):
 
 @contextlib.contextmanager
 def failing(fault):
-    """Makes the disk fail inside the `with` block."""
+    """Makes writes to the disk fail inside the `with` block."""
     if fault == "full":
         os.environ["FAILING_DISK"] = "1"
     elif fault == "file size":
-        # CPython ignores the signal by default; the default action ends the program.
+        # CPython ignores SIGXFSZ by default; the system's default action ends the program.
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_FSIZE, (2000, UNLIMITED))
     yield

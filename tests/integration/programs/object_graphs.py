@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds object graphs from descriptions under a watch and returns the reported numbers.
+"""Builds object graphs from descriptions, and returns the numbers that a watch reports for them.
 
 A description is a list of nodes, each a dict:
     kind: one of KINDS;  age: "old", "middle" or "young";  kept: whether a root refers to the node.
     edges: positions of the nodes that the node refers to.
     storage: None, or the number of the storage that the node owns; a "block" always owns one.
-Nodes are created in the order of their age; a tuple can refer only to older nodes.
+Nodes are created oldest first; a tuple can refer only to older nodes.
 
 As a program: object_graphs.py FILE [frozen]; FILE contains a JSON list of
 [description, generation].
@@ -53,7 +53,7 @@ def make_closure():
     return lambda: (first, second, third, fourth)
 
 
-# Containers initially contain a list, because the collector does not track atomic ones.
+# Containers initially contain a list: dicts and tuples of atomic objects are not tracked.
 MAKERS = {
     "instance": lambda node: OwningInstance() if node["storage"] is not None else Instance(),
     "slots": lambda node: OwningSlots() if node["storage"] is not None else Slots(),
@@ -70,7 +70,7 @@ OWNER_KINDS = ("instance", "slots", "block")
 
 
 class Reference:
-    """A hashable reference to an unhashable set element."""
+    """Wraps an unhashable object so that a set can contain it."""
 
     __slots__ = ("target",)
 
@@ -143,11 +143,12 @@ def build(description, make_owner=None):
 
 
 def expected(description, generation):
-    """Positions of the nodes that a collection of `generation` must free, and of the survivors.
+    """Two sets: the nodes that a collection of `generation` must free, and the surviving nodes.
 
-    Nodes reachable from roots survive. Other nodes to which no node refers are freed immediately.
-    The collector finds the unreachable nodes in the collected generations, and frees them together
-    with the objects to which only unreachable objects refer.
+    The sets contain the positions of the nodes. Nodes reachable from roots survive. An unreachable
+    node is freed immediately if no other node refers to it. The collector finds the unreachable
+    nodes in the collected generations, and frees them together with the objects that only they keep
+    alive.
     """
     everything = set(range(len(description)))
     edges = edges_of(description)
@@ -183,7 +184,7 @@ def expected(description, generation):
 
 
 def blocks(description):
-    """Positions of the nodes that the collector does not track; these refer to nothing."""
+    """Positions of the nodes that the collector does not track. They have no references."""
     return {i for i, node in enumerate(description) if node["kind"] == "block"}
 
 
@@ -224,7 +225,7 @@ def scanned(generation, frozen):
 
 
 def observed(description, generation, make_owner=None):
-    """Build, scan and collect the described graph; returns the reported numbers."""
+    """Build, scan and collect the described graph, and return the reported numbers."""
     gc.disable()
     gc.collect()
     with cyclewatch.watch(devices=("cpu",), budget=1) as watch:

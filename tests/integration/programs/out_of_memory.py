@@ -16,7 +16,7 @@ cyclewatch.warn_tensor_cycles(devices="cpu")
 
 
 class Engine:
-    """If `leaks` is true, refers to itself through its list of callbacks."""
+    """Owns a tensor; if `leaks` is true, refers to itself through its list of callbacks."""
 
     def __init__(self, leaks):
         self.activations = torch.empty(int(sys.argv[2]) << 20, dtype=torch.uint8)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Creates cycles that own memory of a simulated CUDA allocator, which records a memory history.
+"""Creates cycles that own memory from a simulated CUDA allocator that records a memory history.
 
-The simulation implements `_cuda_memoryStats` and `_cuda_isHistoryEnabled` of `torch._C`, and
-`_snapshot` of `torch.cuda.memory`. Usage: recorded_memory.py SCENARIO; prints the findings as JSON.
+The simulation implements `torch._C._cuda_memoryStats`, `torch._C._cuda_isHistoryEnabled` and
+`torch.cuda.memory._snapshot`. Usage: recorded_memory.py SCENARIO; prints the findings as JSON.
 """
 
 import gc
@@ -97,13 +97,13 @@ def calls():
 
 
 def stand_in_for_torch(allocator):
-    """Add simulated torch modules, in the state after a device has been used."""
+    """Install simulated torch modules whose state indicates that a device has been used."""
     modules = {
         name: types.ModuleType(name)
         for name in ("torch", "torch._C", "torch.cuda", "torch.cuda.memory")
     }
     statistics = {"allocated_bytes": {"all": {"current": 0}}}
-    # Built-in, as in torch.
+    # A built-in method, as in torch.
     modules["torch._C"]._cuda_memoryStats = {0: statistics}.__getitem__
     modules["torch._C"]._cuda_isHistoryEnabled = allocator.is_history_enabled
     modules["torch.cuda.memory"]._snapshot = allocator.snapshot
@@ -212,7 +212,7 @@ def alike():
 
 
 def reused():
-    """The address of the leaked block is also allocated before the leak, and during the lookup."""
+    """Other blocks have the leaked block's address before the leak and during the lookup."""
     Buffer(4)
     leak()
     allocator.before_snapshot = lambda: kept.append(Buffer(4))

@@ -38,7 +38,7 @@ class ThreadState(Structure):
 
 
 class Library:
-    """A simulated library (tests/simulated_runtime), loaded as programs load the real one.
+    """Loads a simulated library (tests/simulated_runtime) as programs load the real one.
 
     `thread` is the state of the calling thread.
     """

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints everything that a program can observe about the cycle collector as JSON.
+"""Prints, as JSON, everything that a program can observe about the cycle collector.
 
 Usage: transparency_program.py [--watch [--warn]] [--census] [--owners] [--torch] [--threshold N].
 
-`--watch` starts a watch, and `--census` lists the live owners before each collection; the output
-must be the same without them.
+`--watch` starts a watch, and `--census` lists the live owners before each collection. Neither may
+change the output.
 """
 
 import argparse
@@ -34,7 +34,7 @@ class Node:
         self.peer = None
 
     def __del__(self):
-        # If the watch materialised the __dict__, it would be among the referents.
+        # If the watch materialised the __dict__, the dict would be among the referents.
         kinds = sorted(type(referent).__name__ for referent in gc.get_referents(self))
         record("finalized", self.name, *kinds)
 
@@ -56,7 +56,7 @@ class Resurrected:
 
 
 class Buffer:
-    """An owner of memory, if a reader is registered."""
+    """Owns memory if a reader is registered for this type."""
 
     def __init__(self, nbytes):
         self.nbytes = nbytes
@@ -82,7 +82,7 @@ def record(*words):
 
 
 def new_objects_of_ours():
-    """Types of the cyclewatch objects that became tracked after the program started."""
+    """The type names of cyclewatch's tracked objects, except those tracked at program start."""
     return sorted(
         type(object).__qualname__
         for object in gc.get_objects()
@@ -116,7 +116,7 @@ def ignore_collection(phase, info):
 
 
 def make_garbage(number, payload):
-    """Create garbage of every kind. Returns weakrefs whose callbacks must be called."""
+    """Create garbage of every kind, and return weakrefs whose callbacks must be called."""
     left, right = Node(f"left {number}"), Node(f"right {number}")
     left.peer, right.peer = right, left
     left.payload = payload()
@@ -163,7 +163,7 @@ def take_census():
 
 
 def run(payload, examine):
-    """Collect garbage of every generation; returns the results of the collections."""
+    """Collect garbage of every generation, and return the results of the collections."""
     answers = []
     references = []
     for number in range(ROUNDS):
@@ -258,7 +258,7 @@ def main():
         gc.set_threshold(arguments.threshold)
         gc.enable()
         answers["automatic"] = run_automatic(payload)
-        # Keep one callback: without any the collector does not create `info` dicts.
+        # Keep one callback: without any, the collector does not create `info` dicts.
         gc.callbacks.append(ignore_collection)
         for callback in callbacks:
             gc.callbacks.remove(callback)

@@ -1,4 +1,4 @@
-"""A queue keeps the exceptions of failed jobs in order to retry them.
+"""A queue keeps failed jobs and their exceptions, so that the jobs can be retried.
 
 module global __main__.queue -> queue.failed[0].error.__traceback__ -> run_job() local batch
 """

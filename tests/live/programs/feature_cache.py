@@ -1,4 +1,4 @@
-"""A class keeps the features of every image, by split and index.
+"""A class keeps the features of every image, keyed by split and index.
 
 class attribute __main__.FeatureCache.entries -> FeatureCache.entries[('val', 0)]
 """

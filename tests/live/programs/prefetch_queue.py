@@ -1,4 +1,4 @@
-"""The consumer stopped early; batches stay in the queue of the prefetcher.
+"""The consumer stopped early; batches stay in the prefetcher's queue.
 
 main() local loader -> loader.queue.queue[0]['input']
 """

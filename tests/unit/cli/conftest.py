@@ -23,7 +23,7 @@ class Outcome(NamedTuple):
 
 @pytest.fixture
 def command(capfdbinary, tmp_path, monkeypatch):
-    """Runs a command in an empty folder."""
+    """Runs a command in an empty directory."""
     monkeypatch.chdir(tmp_path)
     for name in ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
         monkeypatch.delenv(name, raising=False)

@@ -82,7 +82,7 @@ def child(request):
 
 @pytest.fixture
 def remote_exec(monkeypatch, child):
-    """Records the calls of a fake sys.remote_exec(), which lets the child execute the script."""
+    """Installs a fake sys.remote_exec() that records its calls and has the child run the script."""
     calls = []
 
     def execute(pid, script):
@@ -146,7 +146,7 @@ def test_older_interpreter_here(command):
 
 @pytest.fixture
 def ignored(monkeypatch):
-    """Records the calls of a fake sys.remote_exec(), which does nothing else."""
+    """Installs a fake sys.remote_exec() that only records its calls."""
     calls = []
     monkeypatch.setattr(sys, "remote_exec", lambda *call: calls.append(call), raising=False)
     return calls
@@ -224,7 +224,7 @@ def test_another_user(command, ignored, child, monkeypatch):
 def test_another_mount_namespace(command, ignored, child, monkeypatch, tmp_path):
     monkeypatch.setattr(os.path, "samefile", lambda *_: False)
     line = message(command, child.pid)
-    assert line.startswith(f"process {child.pid} does not see /")
+    assert line.startswith(f"process {child.pid} cannot access /")
     assert line.endswith("is in another mount namespace; run cyclewatch attach in its container")
 
 

@@ -85,12 +85,12 @@ def test_inputs_are_files_folders_globs_and_standard_input(command, report, tmp_
         (
             ["convert", "report.json"],
             2,
-            "unknown output format; use --to, or end the name of --output in",
+            "unknown output format; use --to, or end the name of --output with",
         ),
         (
             ["merge", "report.json", "-o", "x.doc"],
             2,
-            "unknown output format; end the name of --output in",
+            "unknown output format; end the name of --output with",
         ),
         (["convert", "report.json", "-o", "x.doc"], 2, ".heapsnapshot"),
         (["convert", "report.json", "-o", "text.json/x/", "-t", "dot"], 3, "text.json/x/"),
@@ -352,7 +352,7 @@ def test_explain(command, report, changed):
     by_signature = command("explain", LAMBDA, report)
     assert by_signature.out.endswith(by_name.out)
     assert f"id    {LAMBDA}" in by_signature.out
-    # Without a file, explain reads the reports of the current folder.
+    # Without a file, explain reads the reports in the current directory.
     assert command("explain", LAMBDA).out == by_signature.out
     unknown = changed("unknown.json", lambda data: data["findings"][1].update(pattern="own"))
     assert command("explain", NODES, unknown).status == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Terminal output: escaped control characters, colour, closed pipes and the progress bar."""
+"""Terminal output: escaped control characters, color, closed pipes and the progress bar."""
 
 import json
 import os

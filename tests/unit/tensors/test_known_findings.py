@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Garbage whose shape was analyzed before is only counted; the totals must be the same."""
+"""Garbage whose structure has been analyzed before is only counted; the totals stay correct."""
 
 import gc
 import random
@@ -33,7 +33,7 @@ class Slotted:
 
 
 class Storing:
-    """Methods store all references, so their locations are known even without tracemalloc."""
+    """Assigns all attributes in methods, so that their locations are known without tracemalloc."""
 
     __slots__ = ()
 
@@ -61,7 +61,7 @@ LINKS = ("other", "held")
 
 
 def link(parent, child, name, way):
-    """Make `parent` refer to `child`: directly, in a container, or by a closure."""
+    """Make `parent` refer to `child`: directly, through a container, or through a closure."""
     if way == "direct":
         value = child
     elif way == "list":
@@ -213,7 +213,7 @@ def test_a_modified_class_is_another_shape():
 
 
 class Reviving(First):
-    """An object that survives the collection through its finalizer if `survives` is set."""
+    """An object whose finalizer resurrects it if `survives` is set."""
 
     kept = ()
 
@@ -248,7 +248,9 @@ def test_partly_resurrected_cycles_are_analyzed_the_next_time():
     (finding,) = report.findings
     assert report.retained_bytes == 3 * (16 + 32) + 2 * 16
     assert finding.occurrences == 4
-    assert report.stats.skipped == {"cycles not analyzed: known, but partly resurrected": 1}
+    assert report.stats.skipped == {
+        "cycles not analyzed: some of their objects were resurrected": 1
+    }
 
 
 def test_a_finding_ignored_later_stays_ignored():

@@ -51,7 +51,7 @@ test("reports that nothing was found", async () => {
 test("ends with the overhead and the notes", async () => {
     const page = await openReport("golden");
     const overhead = await page.locator(".overhead").textContent();
-    expect(overhead).toMatch(/in 123 collections, and in censuses, over 34\.5 s \(0\.04 % of/);
+    expect(overhead).toMatch(/in 123 collections and in censuses over 34\.5 s \(0\.04 % of/);
     expect(await page.locator(".notes").textContent()).toContain("graph over the time budget");
 });
 
