@@ -254,7 +254,7 @@ class _Parts:
         return parts
 
     def _leaves(self, value: ast.expr, created: set[str], parts: set[str]) -> bool:
-        """Whether a value refers to a part, but not to the created object."""
+        """Whether a value refers to a part of the created object, but not to the object itself."""
         if created & {getattr(each, "id", "") for each in _inner(value)}:
             return False
         return self._is_part(value, created, parts)

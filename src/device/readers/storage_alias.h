@@ -4,8 +4,9 @@
 //
 // Tensor.untyped_storage() creates a Python object that lives as long as the storage. This object
 // has side effects. autograd does not accumulate in place into a gradient whose storage has a
-// Python object. autograd's threads need the GIL to free the object, and the collector counts the
-// object. Instead, the StorageImpl pointer of our own storage object is replaced temporarily.
+// Python object. An autograd thread that frees the storage must acquire the GIL for this object,
+// and the collector includes the object in its counts. Therefore, the StorageImpl pointer of our
+// own storage object is replaced temporarily.
 #pragma once
 
 #include <Python.h>
@@ -65,7 +66,7 @@ class StorageAlias {
     // True if torch counts weak references as add_weak_reference() does.
     [[nodiscard]] bool counts_weak_references(
         const torch_api::TorchFunctions& torch) const noexcept;
-    // True if a View of the storage of `other` refers to that storage.
+    // True if a View that was created for the storage of `other` actually refers to this storage.
     [[nodiscard]] bool works_for(const torch_api::TorchFunctions& torch, PyObject* other) const;
 
     python::OwnedRef object_;  // torch.UntypedStorage(0), untracked
