@@ -41,6 +41,7 @@ def catches(held):
     try:
         fail(held)
     except ValueError as error:
+        error.__context__ = None  # the exception that the program is handling
         yield error.__traceback__.tb_next.tb_frame
 
 # A suspended generator does not refer to the frames of the callers, as a function would.

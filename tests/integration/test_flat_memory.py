@@ -62,6 +62,26 @@ def test_millions_of_references_hide_no_cycle(interpreter):
     assert 0 < left_out < 900 * 900
 
 
+def test_first_watch_does_not_keep_the_handled_exception_alive(interpreter):
+    program = """
+        import gc
+        import weakref
+        import cyclewatch
+
+        class Error(Exception):
+            pass
+
+        try:
+            raise Error
+        except Error as error:
+            reference = weakref.ref(error)
+            cyclewatch.watch().stop()
+        gc.collect()
+        print(reference() is None)
+    """
+    assert interpreter.run(program).stdout == "True\n"
+
+
 def test_ten_thousand_watches_leak_nothing(interpreter):
     outcome = interpreter.run(PROGRAMS / "many_watches.py", ROUNDS, timeout=300)
     early, late = json.loads(outcome.stdout)
