@@ -48,7 +48,8 @@ function(cyclewatch_precompile_headers target)
 endfunction()
 
 # Compiles the C++ sources of the target in groups (unity build); as one group if `size` is 0. Names
-# in unnamed namespaces must therefore be unique within a room.
+# in unnamed namespaces must therefore be unique within a room. Each C source is compiled separately,
+# because some of them define macros before they include Python.h.
 function(cyclewatch_unity_build target size)
     get_target_property(sources ${target} SOURCES)
     list(FILTER sources INCLUDE REGEX "[.]c$")

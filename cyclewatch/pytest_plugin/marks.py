@@ -55,8 +55,9 @@ def _allowance(mark: pytest.Mark) -> Allowance:
     problem = None
     if mark.args or given:
         unknown = ", ".join([*map(repr, mark.args), *given])
-        valid = "reason=, max_bytes= and pattern="
-        problem = f"has unknown arguments: {unknown}; valid arguments: {valid}"
+        problem = (
+            f"has unknown arguments: {unknown}; valid arguments: reason=, max_bytes= and pattern="
+        )
     elif not isinstance(reason, str) or not reason.strip():
         problem = "needs a reason, such as reason='the cache is cleared at exit'"
     elif not (pattern is None or isinstance(pattern, str)):

@@ -8,10 +8,10 @@
 #include <cstddef>
 #include <list>
 #include <new>
-#include <string_view>
 #include <utility>
 
 #include "collector/gc_hook.h"
+#include "device/readers/plain_attributes.h"
 #include "device/readers/torch_functions.h"
 #include "python/guards.h"
 #include "python/references.h"
@@ -24,13 +24,7 @@ constexpr std::size_t kMaxQueued = 1000;
 constexpr int kMaxFrames = 100;  // handlers rarely have deeper call stacks
 
 bool belongs_to_logging(PyCodeObject* code) noexcept {
-    Py_ssize_t size = 0;
-    const char* const path = PyUnicode_AsUTF8AndSize(code->co_filename, &size);
-    if (path == nullptr) {
-        PyErr_Clear();  // not valid UTF-8, or out of memory
-        return false;
-    }
-    return std::string_view(path, static_cast<std::size_t>(size)).ends_with("/logging/__init__.py");
+    return device::utf8(code->co_filename).ends_with("/logging/__init__.py");
 }
 
 // True if one of the innermost frames of the calling thread belongs to logging/__init__.py, which
