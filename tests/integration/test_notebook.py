@@ -182,11 +182,12 @@ def test_a_failing_cell_under_the_magic_fails():
     assert notebook.cells[2].outputs == []
 
 
-@pytest.mark.parametrize("end", [";", ";  # not shown", "; # '\n"])
-def test_a_semicolon_under_the_magic_silences_the_last_value(end):
-    leak = LEAK.replace("Model()\ndel Model", f"Model(){end}")
-    _, [displayed], [kept] = run(cells(DEFINITIONS, leak, "print(Out)"))
-    assert "self.me = self" in displayed["data"]["text/plain"]
+def test_a_semicolon_under_the_magic_silences_the_last_value():
+    ends = (";", ";  # not shown", "; # '\n")
+    leaks = [LEAK.replace("Model()\ndel Model", f"Model(){end}") for end in ends]
+    _, *displayed, [kept] = run(cells(DEFINITIONS, *leaks, "print(Out)"))
+    for [output] in displayed:
+        assert "self.me = self" in output["data"]["text/plain"]
     assert kept["text"] == "{}\n"
 
 
@@ -199,19 +200,17 @@ def test_the_last_value_under_the_magic_is_displayed():
     assert outputs[3][0]["data"]["text/plain"] == "3"
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ("%%cyclewatch\nawait f()", "does not support await"),
-        ("%%cyclewatch --device x\n1", "unrecognized arguments: --device x"),
-        ("%%cyclewatch --devices nonsense\n1", "nonsense"),
-        ("%%cyclewatch --devices 'cpu\n1", "No closing quotation"),
-    ],
-)
-def test_usage_error_of_the_magic_is_one_line(source, message):
-    [output] = run(cells(DEFINITIONS, source), allow_errors=True)[1]
-    assert message in output["text"]
-    assert "Traceback" not in output["text"]
+def test_usage_error_of_the_magic_is_one_line():
+    message_of = {
+        "%%cyclewatch\nawait f()": "does not support await",
+        "%%cyclewatch --device x\n1": "unrecognized arguments: --device x",
+        "%%cyclewatch --devices nonsense\n1": "nonsense",
+        "%%cyclewatch --devices 'cpu\n1": "No closing quotation",
+    }
+    _, *outputs = run(cells(DEFINITIONS, *message_of), allow_errors=True)
+    for [output], message in zip(outputs, message_of.values(), strict=True):
+        assert message in output["text"]
+        assert "Traceback" not in output["text"]
 
 
 def test_printed_texts_name_cells():

@@ -210,16 +210,21 @@ def register_owners():
         cyclewatch.register_owner(owner_type, read_storage)
 
 
+def statistics(frozen):
+    """The collector's statistics; with the number of frozen objects, which takes long to count."""
+    return gc.get_stats(), gc.get_freeze_count() if frozen else None
+
+
 def scanned(generation, frozen):
     """The results of a scan, and whether it left the collector's statistics unchanged."""
-    before = gc.get_stats(), gc.get_freeze_count()
+    before = statistics(frozen)
     report = cyclewatch.scan(generation=generation, frozen=frozen, devices=("cpu",))
     answer = {
         "owners": report.stats.owners,
         "bytes": report.retained_bytes,
         "collected": sorted({finding.collected for finding in report.findings}),
     }
-    answer["untouched"] = (gc.get_stats(), gc.get_freeze_count()) == before
+    answer["untouched"] = statistics(frozen) == before
     answer["dead"] = cyclewatch.dead_bytes(generation=generation, frozen=frozen).get("cpu", 0)
     return answer
 
