@@ -2,7 +2,8 @@
 """Finds the source line that switched automatic garbage collection off.
 
 Searches the source code of the loaded user modules. Nothing is replaced or traced, so the program
-is not affected. If there are several candidates, the location is unknown.
+is not affected. If there are several candidates, the location is unknown. Calls through another
+name, such as ``from gc import disable``, are not found.
 """
 
 from __future__ import annotations
@@ -15,13 +16,12 @@ from cyclewatch.source_lines import read_source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Iterator
     from types import FrameType
 
-# The functions that switch collection off or freeze objects, by module.
-_DISABLE = {"gc": {"disable", "set_threshold"}, "cyclewatch": {"collect_at"}}
-_FREEZE = {"gc": {"freeze"}}
+# The calls that switch collection off or freeze objects.
+_DISABLE = ("gc.disable()", "gc.set_threshold(0)", "collect_at()", "cyclewatch.collect_at()")
+_FREEZE = ("gc.freeze()",)
 
 
 def location(frozen: bool) -> str:
@@ -54,58 +54,20 @@ def _user_files() -> list[str]:
     ]
 
 
-def _calls_in(path: str, switches: dict[str, set[str]]) -> Iterator[str]:
+def _calls_in(path: str, switches: tuple[str, ...]) -> Iterator[str]:
     lines = read_source(path) or []
     text = "\n".join(lines)
-    words = {word for names in switches.values() for word in names}
-    if not any(word in text for word in words):
+    if not any(switch.partition("(")[0] in text for switch in switches):
         return
     import ast
 
-    tree = ast.parse(text)
-    names = _imported_names(tree)
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Call):
-            continue
-        for module, functions in switches.items():
-            name = _called(node.func, names, module)
-            if name in functions and not (name == "set_threshold" and not _is_zero(node)):
-                arguments = "0" if name == "set_threshold" else ""
-                yield f"{_shown(path)}:{node.lineno} ({module}.{name}({arguments}))"
-
-
-def _imported_names(tree: ast.AST) -> dict[str, str]:
-    """Map each imported name to its full name: {"collector": "gc", "off": "gc.disable"}."""
-    import ast
-
-    names = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                names[alias.asname or alias.name] = alias.name
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            for alias in node.names:
-                names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-    return names
-
-
-def _called(function: ast.expr, names: dict[str, str], module: str) -> str:
-    """The function of `module` that the expression refers to; "" if none."""
-    import ast
-
-    full = ""
-    if isinstance(function, ast.Name):
-        full = names.get(function.id, "")
-    elif isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
-        full = f"{names.get(function.value.id, '')}.{function.attr}"
-    return full.removeprefix(f"{module}.") if full.startswith(f"{module}.") else ""
-
-
-def _is_zero(call: ast.Call) -> bool:
-    import ast
-
-    first = call.args[0] if call.args else None
-    return isinstance(first, ast.Constant) and first.value == 0
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func)
+            threshold = node.args[:1] if name == "gc.set_threshold" else []
+            call = f"{name}({''.join(map(ast.unparse, threshold))})"
+            if call in switches:
+                yield f"{_shown(path)}:{node.lineno} ({call})"
 
 
 def _shown(path: str) -> str:
