@@ -60,10 +60,8 @@ ReportWriter::ReportWriter(Plan plan)
 }
 
 void ReportWriter::choose_directory() {
-    if (plan_.may_make_directory) {
-        std::error_code ignored;  // writable() checks the result
-        std::filesystem::create_directories(plan_.directory, ignored);
-    }
+    std::error_code ignored;  // writable() checks the result
+    std::filesystem::create_directories(plan_.directory, ignored);
     if (!writable(plan_.directory)) {
         const std::string wanted = std::exchange(plan_.directory, temporary_directory());
         add_problem([&] {

@@ -20,9 +20,9 @@ namespace cyclewatch::watch {
 class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
   public:
     struct Plan {
-        std::string directory;           // absolute: the program may change its current directory
-        bool may_make_directory = true;  // create it if it does not exist
-        std::string stem;                // "cyclewatch-train-1234"
+        // Absolute, because the program may change its current directory. Created if missing.
+        std::string directory;
+        std::string stem;  // "cyclewatch-train-1234"
         std::vector<render::Format> formats;
         bool replace = false;  // existing files may be replaced
         // Returns true if `path` must not be used even if no file with this path exists. Null:

@@ -4,10 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <set>
-#include <system_error>
 #include <utility>
 
 #include "base/text.h"
@@ -89,10 +87,6 @@ model::Stats StatsCounter::stats() const {
 }
 
 Watch::Watch(Settings settings) : settings_(std::move(settings)), budget_(settings_.budget) {
-    // Create the directory later only if it is missing now. If it exists now but is missing later,
-    // the program has removed it.
-    std::error_code ignored;
-    settings_.may_make_dir = !std::filesystem::exists(settings_.report_dir, ignored);
     open_store();
 }
 
@@ -125,7 +119,6 @@ void Watch::open_writer() {
     }
     ReportWriter::Plan plan;
     plan.directory = settings_.report_dir;
-    plan.may_make_directory = settings_.may_make_dir;
     plan.stem =
         settings_.report_name.empty() ? report_stem(describe_program()) : settings_.report_name;
     plan.replace = settings_.replace_report;

@@ -64,8 +64,7 @@ inline constexpr int kScanIfNotCollected = -1;
 struct Settings {
     device::DeviceSelection devices;
     std::vector<render::Format> formats;  // of the report; empty: no file is written
-    std::string report_dir;               // absolute
-    bool may_make_dir = false;            // create `report_dir` when it is needed
+    std::string report_dir;               // absolute; created when it is needed
     std::string report_name;              // without suffix; "": cyclewatch-<script>-<pid>
     bool replace_report = false;          // an existing file of that name may be replaced
     std::uint64_t min_bytes = 0;          // smaller findings are counted but not stored
