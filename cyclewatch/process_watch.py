@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import stat
 import sys
 
 from cyclewatch import _native, collecting, watches
@@ -17,7 +16,7 @@ from cyclewatch.out_of_memory import oom_autopsy
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any, TextIO
+    from typing import Any
 
     from cyclewatch._native import Finding, GrowingOwner
 
@@ -147,23 +146,9 @@ def _print(text: str) -> None:
     """Print to standard error; errors are ignored."""
     try:
         if sys.stderr is not None:
-            sys.stderr.flush()
-            print("\n" * _is_within_line(sys.stderr) + text, file=sys.stderr)
+            print(text, file=sys.stderr)
     except Exception:
         return
-
-
-def _is_within_line(stream: TextIO) -> bool:
-    """Whether the file behind `stream` ends without a newline; false for a terminal or pipe."""
-    try:
-        number = stream.fileno()
-        if not stat.S_ISREG(os.fstat(number).st_mode):
-            return False
-        with open(f"/proc/self/fd/{number}", "rb") as file:
-            file.seek(-1, os.SEEK_END)
-            return file.read() != b"\n"
-    except (OSError, ValueError, AttributeError):
-        return False
 
 
 def named_reports(settings: Mapping[str, Any], script: str) -> dict[str, str]:
@@ -182,8 +167,7 @@ def _report_location(
     output: str | None, formats: list[str] | None, script: str
 ) -> tuple[str, str, list[str]]:
     """Directory, name without suffix ("" for the default name) and formats of the report."""
-    # Absolute: the program may change the current directory.
-    path = _absolute(_expanded(output, script) if output else os.curdir)
+    path = watches.absolute_folder(_expanded(output, script) if output else None)
     if not output or output.endswith("/") or os.path.isdir(path):
         return path, "", formats or ["html"]
     folder, name = os.path.split(path)
@@ -200,13 +184,6 @@ def _report_location(
     if rank and "{rank}" not in (output or ""):
         stem += f"-rank{rank}"
     return folder, stem, formats
-
-
-def _absolute(path: str) -> str:
-    try:
-        return os.path.abspath(path)
-    except OSError:
-        return path  # the current directory was removed; the report goes elsewhere
 
 
 def _expanded(output: str, script: str) -> str:

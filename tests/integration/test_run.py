@@ -251,25 +251,6 @@ def test_invalid_output_variable_falls_back_to_the_temporary_folder(python, prog
     assert cyclewatch.Report.load(path).findings[0].occurrences == 3
 
 
-@pytest.mark.parametrize(
-    ("last", "expected"), [("50 %", "50 %\n"), ("50 %\\n", "50 %\n"), ("", "")]
-)
-def test_the_sentence_begins_on_a_new_line_of_a_file(python, program, tmp_path, last, expected):
-    program(f"{LEAK}    import sys\n    sys.stderr.write('{last}')\n")
-    with (tmp_path / "log.txt").open("wb") as log:
-        done = subprocess.run(
-            [sys.executable, "-m", "cyclewatch", "run", "-o", "r.json", "program.py"],
-            cwd=tmp_path,
-            stderr=log,
-            stdout=subprocess.DEVNULL,
-            env=python.environment,
-            check=False,
-        )
-    assert done.returncode == 0
-    text = (tmp_path / "log.txt").read_text()
-    assert text.startswith(f"{expected}3 reference cycles through Node")
-
-
 @pytest.mark.parametrize("stderr", ["2>/dev/full", "2>&-"])
 def test_program_runs_if_stderr_is_full_or_closed(python, program, stderr):
     program("print('done')")
