@@ -5,6 +5,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
 
 from cyclewatch.cli import inputs, outputs, terminal
 from cyclewatch.cli.failures import Failure, Status
@@ -18,6 +22,12 @@ if TYPE_CHECKING:
 
 _SUFFIXES = {"text": "txt"} | {name: name for name in CONVERSIONS if name != "text"}
 _OTHER_SUFFIXES = {"gv": "dot", "htm": "html"}
+# Programs that convert SVG to PNG; {svg} and {png} are replaced by file names.
+_CONVERTERS = (
+    ("rsvg-convert", "--format=png", "--zoom=2", "--output={png}", "{svg}"),
+    ("resvg", "--zoom", "2", "{svg}", "{png}"),
+    ("inkscape", "--export-dpi=192", "--export-filename={png}", "{svg}"),
+)
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -50,11 +60,26 @@ def rendered(report: cyclewatch.Report, to: str) -> str | bytes:
 
         return heap_snapshot.render(report)
     if to == "png":
-        from cyclewatch.cli import png_picture
-
-        return png_picture.render(report)
+        return _png(report)
     text: str = getattr(report, f"to_{to}")()
     return text
+
+
+def _png(report: cyclewatch.Report) -> bytes:
+    """Return the SVG as PNG at twice its nominal size, for high-density screens."""
+    converter = next((each for each in _CONVERTERS if shutil.which(each[0])), None)
+    if converter is None:
+        names = ", ".join(each[0] for each in _CONVERTERS)
+        raise Failure(f"png needs one of {names} (on Debian: apt install librsvg2-bin)")
+    with tempfile.TemporaryDirectory(prefix="cyclewatch-") as folder:
+        files = {"svg": f"{folder}/report.svg", "png": f"{folder}/report.png"}
+        Path(files["svg"]).write_text(report.to_svg(), encoding="utf-8")
+        command = [word.format(**files) for word in converter]
+        outcome = subprocess.run(command, capture_output=True, check=False)
+        if outcome.returncode != 0:
+            message = outcome.stderr.decode("utf-8", "replace").strip()
+            raise Failure(f"{converter[0]} failed: {message}")
+        return Path(files["png"]).read_bytes()
 
 
 def format_or_json(output: str | None) -> str:
