@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recognizes out-of-memory errors. Uses torch only if the program has imported it."""
+"""Recognizes out-of-memory errors, and lists the exceptions that an exception refers to.
+
+Uses torch only if the program has imported it.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 # The error code of a failed allocation: cudaErrorMemoryAllocation or hipErrorOutOfMemory.
@@ -16,6 +20,26 @@ _CPU_ALLOCATOR = "DefaultCPUAllocator: "
 _WORKER_TRACEBACK = "\nOriginal Traceback (most recent call last):"
 _REQUESTED = r"ried to allocate (\d+(?:\.\d+)?) (bytes|KiB|MiB|GiB)"
 _UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+
+def exception_chain(*exceptions: BaseException, handled: int = 0) -> Iterator[BaseException]:
+    """Yield `exceptions`, their causes and contexts, and members of exception groups, each once.
+
+    Args:
+        exceptions: The exceptions to start from.
+        handled: The id() of an exception to skip, because it was already being handled.
+    """
+    seen = {handled}
+    pending: list[BaseException | None] = [*exceptions]
+    while pending:
+        each = pending.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        yield each
+        pending += [each.__cause__, each.__context__]
+        if isinstance(each, BaseExceptionGroup):
+            pending += each.exceptions
 
 
 def is_out_of_memory(error: BaseException) -> bool:

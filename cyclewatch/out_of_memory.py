@@ -8,8 +8,8 @@ import sys
 
 from cyclewatch import oom_memory, oom_observer, wording
 from cyclewatch._native import report_stem, write_file
-from cyclewatch.exception_chain import exception_chain
 from cyclewatch.oom_errors import (
+    exception_chain,
     is_device_error,
     is_of_another_process,
     is_out_of_memory,

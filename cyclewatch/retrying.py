@@ -6,8 +6,7 @@ from __future__ import annotations
 import sys
 
 from cyclewatch.collecting import collect
-from cyclewatch.exception_chain import exception_chain
-from cyclewatch.oom_errors import is_out_of_memory, torch_module
+from cyclewatch.oom_errors import exception_chain, is_out_of_memory, torch_module
 from cyclewatch.watches import log
 
 TYPE_CHECKING = False

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cyclewatch.oom_memory import Memory
 
 _MAX_CARDS = 5  # in a failure message
-_MAX_OWNERS = 10  # in an out-of-memory report
+_MAX_OWNERS = 10  # in a list
 
 
 def short_title(title: str) -> str:
@@ -95,10 +95,7 @@ def oom_report(memory: Memory) -> str:
     ]
     parts += [each.to_text(rank).rstrip() for rank, each in enumerate(memory.findings, start=1)]
     if memory.owners:
-        lines = [_owner_line(each) for each in memory.owners[:_MAX_OWNERS]]
-        more = len(memory.owners) - len(lines)
-        lines += [f"  and {more} more groups"] if more else []
-        parts.append("Largest reachable tensors:\n" + "\n".join(lines))
+        parts.append("\n".join(["Largest reachable tensors:", *owner_lines(memory.owners)]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -118,11 +115,16 @@ def _rest_words(memory: Memory) -> str:
     return "the rest (used only by C++ code)"
 
 
-def _owner_line(owner: LiveOwner) -> str:
-    each = format_bytes(owner.nbytes // owner.count)
-    count = f" ({owner.count} x {each})" if owner.count > 1 else ""
-    shape = "" if owner.shape is None else f" {list(owner.shape)}"
-    text = clean_text(f"{owner.type}{shape} {owner.dtype or ''}".rstrip())
-    lines = [f"  {format_bytes(owner.nbytes):>9}  {text}{count}"]
-    lines += [f"             held by {path}" for path in owner.held_by[:1]]
-    return "\n".join(lines)
+def owner_lines(owners: Sequence[LiveOwner]) -> list[str]:
+    """Lines about the first owners and the paths that keep them alive."""
+    lines = []
+    for owner in owners[:_MAX_OWNERS]:
+        each = format_bytes(owner.nbytes // owner.count)
+        count = f" ({owner.count} x {each})" if owner.count > 1 else ""
+        shape = "" if owner.shape is None else f" {list(owner.shape)}"
+        text = clean_text(f"{owner.type}{shape} {owner.dtype or ''}".rstrip())
+        lines.append(f"  {format_bytes(owner.nbytes):>9}  {text} on {owner.device}{count}")
+        lines += [f"             held by {path}" for path in owner.held_by]
+    if len(owners) > _MAX_OWNERS:
+        lines.append(f"  and {len(owners) - _MAX_OWNERS} more groups")
+    return lines

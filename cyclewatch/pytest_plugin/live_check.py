@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cyclewatch import _native
-from cyclewatch._native import clean_text, format_bytes
+from cyclewatch._native import format_bytes
 from cyclewatch.collecting import collect
 from cyclewatch.pytest_plugin.hooks import forget_last_exception
+from cyclewatch.wording import owner_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cyclewatch import LiveOwner
     from cyclewatch.pytest_plugin.options import Settings
-
-_MAX_GROUPS = 10  # in a message
 
 
 def add_fixture(item: pytest.Item) -> None:
@@ -71,7 +69,11 @@ def _failure(
     )
     grown = sum(owner.nbytes for owner in owners) + sum(known.sizes.values()) - before
     if grown > 0 and grown >= settings.min_bytes:
-        return _failure_text(before, grown, owners)
+        first = (
+            f"the test left {format_bytes(grown)} of tensors reachable "
+            f"({format_bytes(before)} before, {format_bytes(before + grown)} after it)"
+        )
+        return "\n".join([first, *owner_lines(owners)])
     return None
 
 
@@ -79,23 +81,3 @@ def _definitions(request: pytest.FixtureRequest) -> set[pytest.FixtureDef[object
     """The fixtures that currently have a cached value."""
     every = request.session._fixturemanager._arg2fixturedefs.values()
     return {each for definitions in every for each in definitions if each.cached_result}
-
-
-def _failure_text(before: int, grown: int, owners: list[LiveOwner]) -> str:
-    lines = [
-        f"the test left {format_bytes(grown)} of tensors reachable "
-        f"({format_bytes(before)} before, {format_bytes(before + grown)} after it)"
-    ]
-    for owner in owners[:_MAX_GROUPS]:
-        lines += _lines(owner)
-    if len(owners) > _MAX_GROUPS:
-        lines.append(f"  and {len(owners) - _MAX_GROUPS} more groups")
-    return "\n".join(lines)
-
-
-def _lines(owner: LiveOwner) -> list[str]:
-    shape = "" if owner.shape is None else f" {list(owner.shape)}"
-    kind = clean_text(f"{owner.type}{shape} {owner.dtype or ''}".rstrip())
-    lines = [f"  {format_bytes(owner.nbytes):>9}  {kind} on {owner.device}"]
-    lines += [f"             held by {path}" for path in owner.held_by]
-    return lines

@@ -60,7 +60,9 @@ def test_report_divides_the_memory_in_use(tmp_path):
         numbers[each] for each in ("reachable from Python", "dead in 1 cycle", "the rest")
     )
     assert "Buffer.me -> Buffer" in text
-    assert re.search(r"2\.9 MiB  \S*Buffer \[1000, 250\] float32 \(3 x 977 KiB\)$", text, re.M)
+    assert re.search(
+        r"2\.9 MiB  \S*Buffer \[1000, 250\] float32 on cpu \(3 x 977 KiB\)$", text, re.M
+    )
 
 
 @pytest.mark.usefixtures("frozen_objects_are_listed")
@@ -316,4 +318,4 @@ def test_live_owner_is_named_without_a_cycle(main_interpreter, tmp_path):
     assert numbers["reachable from Python"] > 640 * MIB
     assert numbers["reachable from Python"] + numbers["the rest"] == numbers["in use"]
     first = text.partition("Largest reachable tensors:\n")[2].splitlines()[0]
-    assert re.search(r"__main__\.History \[33554432\] uint8 \(\d+ x 32\.0 MiB\)$", first)
+    assert re.search(r"__main__\.History \[33554432\] uint8 on cpu \(\d+ x 32\.0 MiB\)$", first)
