@@ -222,10 +222,23 @@ def test_step_reports_frozen_garbage(caplog):
 
 @pytest.mark.parametrize(("scan_every", "scans"), [(None, 0), (0, 0), (1, 4), (2, 2)])
 def test_scan_every_forces_scans_while_collection_is_on(scan_every, scans):
+    gc.unfreeze()  # frozen objects are scanned without scan_every
     gc.enable()
     with cyclewatch.watch(devices="cpu", budget=1, scan_every=scan_every) as watch:
         leak_steps(watch, [0, 0, 0, 0])
         assert watch.stats.scans == scans
+
+
+def test_collection_is_off_if_the_threshold_is_zero(main_interpreter, caplog):
+    if main_interpreter.free_threaded:
+        pytest.skip("free-threaded builds do not read the threshold")
+    thresholds = gc.get_threshold()
+    gc.enable()
+    gc.set_threshold(0)
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        leak_steps(watch, [1000])
+    gc.set_threshold(*thresholds)
+    assert "collection is off" in caplog.text
 
 
 def test_scan_every_forbids_scans_while_collection_is_off():
