@@ -4,7 +4,6 @@
 import inspect
 import operator
 import re
-import runpy
 from pathlib import Path
 
 import pytest
@@ -71,12 +70,6 @@ def test_reference_page_contains_every_public_name():
     for name in cyclewatch.__all__:
         if name != "__version__" and getattr(cyclewatch, name).__module__ not in whole:
             assert name in listed, name
-
-
-def test_canary_picture_is_current():
-    script = runpy.run_path(str(ROOT / "scripts" / "draw_canary.py"))
-    committed = (ROOT / "docs" / "images" / "canary.svg").read_text(encoding="utf-8")
-    assert committed == script["picture"](), "run scripts/draw_canary.py"
 
 
 def test_every_picture_is_shown_by_a_page():
