@@ -3,12 +3,17 @@
 
 #include <array>
 #include <cstdio>
+#include <vector>
 
 #include "analysis/names.h"
 #include "base/stable_hash.h"
 
 namespace cyclewatch::analysis {
+namespace {
 
+// The start of the lexicographically least rotation of `ring`. Uses the two-candidate method, which
+// takes linear time. Booth, "Lexicographically least circular substrings", 1980, solves the same
+// problem.
 std::size_t least_rotation(const std::vector<std::string>& ring) {
     const std::size_t size = ring.size();
     std::size_t best = 0;
@@ -30,8 +35,6 @@ std::size_t least_rotation(const std::vector<std::string>& ring) {
     }
     return best < other ? best : other;
 }
-
-namespace {
 
 // Uses name_shape() for unreachable classes and their instances, because a program that creates
 // classes repeatedly may number them, as in type(f"Model_{n}", ...).

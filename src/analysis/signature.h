@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "analysis/collapsed_graph.h"
 
@@ -17,10 +16,5 @@ namespace cyclewatch::analysis {
 // run, rank and machine.
 [[nodiscard]] std::string signature_of(const CollapsedGraph& graph,
                                        std::span<const std::uint32_t> cycle);
-
-// The start of the lexicographically least rotation of `ring`. Uses the two-candidate method, which
-// takes linear time. Booth, "Lexicographically least circular substrings", 1980, solves the same
-// problem.
-[[nodiscard]] std::size_t least_rotation(const std::vector<std::string>& ring);
 
 }  // namespace cyclewatch::analysis

@@ -4,7 +4,6 @@
 import dataclasses
 import gc
 import importlib
-import json
 import linecache
 import math
 import os
@@ -181,25 +180,6 @@ def test_the_load_of_a_bound_method_is_underlined(written):
     assert cut.source.lines[1][start - 1 : end - 1] == "self.call"
 
 
-def test_source_survives_a_file(written, tmp_path):
-    written()
-    report, cut = cut_of(imported())
-    for name in ("report.json", "report.html"):
-        report.save(tmp_path / name)
-        loaded = cyclewatch.Report.load(tmp_path / name).findings[0].cut.source
-        assert [loaded.lines, loaded.columns] == [cut.source.lines, cut.source.columns]
-
-
-def test_source_lines_false_leaves_it_out(written):
-    written()
-    report, cut = cut_of(imported(), source_lines=False)
-    assert cut.source is None
-    first = json.loads(report.to_json())["findings"][0]
-    assert all("source" not in each for each in first["cut"] + first["alternatives"])
-    for text in (report.to_text(), report.to_html()):
-        assert "= parent" not in text
-
-
 def test_observers_and_warnings_receive_the_source(written, tmp_path, caplog):
     written()
     module = imported()
@@ -345,6 +325,13 @@ def test_long_lines_are_truncated(written):
     late = " " * 300 + "self.parent = parent"
     path.write_text(late)
     assert source_lines.excerpts([f"{path}:1"]) == [(1, [" " * 197 + "..."])]
+
+
+def test_columns_in_the_omitted_part_of_a_line_are_left_out(written):
+    written(MODULE.replace("self.parent", f"text = '{'a' * 200}'; self.parent"))
+    _, cut = cut_of(imported())
+    assert cut.source.lines[1].endswith("aa...")
+    assert cut.source.columns is None
 
 
 def test_cells_are_read_from_linecache(monkeypatch):

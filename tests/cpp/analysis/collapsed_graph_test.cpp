@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/canonical_order.h"
 #include "analysis/names.h"
 #include "support/graph_text.h"
 
@@ -103,22 +102,6 @@ TEST(CollapsedGraph, DoesNotGrowQuadratically) {
         text += " A" + std::to_string(i) + "/__dict__->d d.n" + std::to_string(i) + "->B";
     }
     EXPECT_EQ(references_of(text).size(), 200U);
-}
-
-TEST(CanonicalOrder, SortsReferencesByLabelAndTarget) {
-    for (std::uint64_t shuffle = 0; shuffle < 20; ++shuffle) {
-        const model::Observation observation =
-            test_support::observe("A.z->C A.b->B A[1]->C B.a->A C.x->B", shuffle);
-        CollapsedGraph graph = collapsed(observation);
-        canonicalize(graph, std::vector<std::uint64_t>(graph.nodes(), 0));
-        std::vector<std::string> labels;
-        for (std::uint32_t e = 0; e < graph.edges.size(); ++e) {
-            if (full_name(graph, graph.edges[e].holder) == "m.A") {
-                labels.push_back(label_of(graph, e));
-            }
-        }
-        EXPECT_THAT(labels, ElementsAre(".b", ".z", "[1]"));
-    }
 }
 
 class NamesTest : public ::testing::Test {

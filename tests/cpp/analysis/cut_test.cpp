@@ -46,14 +46,6 @@ TEST(Cut, ReportsNoTieWithAReferenceThatIsNotEnough) {
     EXPECT_FALSE(finding.tie);
 }
 
-TEST(Cut, PrefersTwoHooksToTheModelOnWhichTheyAreRegistered) {
-    const model::Finding finding = only_finding(
-        "P=m.Probe M=m.Model P.model->M M/hook:forward->f:method=m.Probe.forward f/__self__->P "
-        "M/hook:backward->b:method=m.Probe.backward b/__self__->P M.w->t:owner(8)");
-    EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{"__self__"}));
-    EXPECT_EQ(finding.cut.size(), 2U);
-}
-
 TEST(Cut, ListsAllFunctionsThatShareAVariable) {
     const model::Finding finding = only_finding(
         "E.a->f:function E.b->g:function E.c->h:function f/closure:self->x:cell "

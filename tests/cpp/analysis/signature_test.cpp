@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -22,28 +21,6 @@ std::string only_signature(std::string_view text) {
     const auto findings = analyze(observe(text));
     EXPECT_EQ(findings.size(), 1U) << text;
     return findings.empty() ? "" : findings[0].signature;
-}
-
-TEST(LeastRotation, IsTheLeastOfAllRotations) {
-    std::mt19937 random(3);
-    for (int round = 0; round < 500; ++round) {
-        std::vector<std::string> ring;
-        for (unsigned i = 0; i < 1 + random() % 8; ++i) {
-            ring.emplace_back(1, static_cast<char>('a' + random() % 3));
-        }
-        std::vector<std::string> least = ring;
-        for (std::size_t start = 1; start < ring.size(); ++start) {
-            std::vector<std::string> rotated = ring;
-            std::rotate(rotated.begin(),
-                        rotated.begin() + static_cast<std::ptrdiff_t>(start),
-                        rotated.end());
-            least = std::min(least, rotated);
-        }
-        std::rotate(ring.begin(),
-                    ring.begin() + static_cast<std::ptrdiff_t>(least_rotation(ring)),
-                    ring.end());
-        EXPECT_EQ(ring, least);
-    }
 }
 
 TEST(Signature, DoesNotDependOnTheStartOfTheCycle) {

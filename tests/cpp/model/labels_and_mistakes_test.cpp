@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/edge_label.h"
 #include "model/mistake.h"
-#include "support/graph_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,31 +9,7 @@
 namespace cyclewatch::model {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-TEST(EdgeLabel, FollowsTheGrammar) {
-    for (const char* text : {".attr",
-                             "slot:name",
-                             "__self__",
-                             "['key']",
-                             "[<int>]",
-                             "key",
-                             "[3]",
-                             "element",
-                             "args[0]",
-                             "keywords['k']",
-                             "closure:self",
-                             "default:x",
-                             "local:err",
-                             "stack[2]",
-                             "C field at offset 24",
-                             "?"}) {
-        StringTable strings;
-        const EdgeLabel label = test_support::parse_label(text, strings);
-        EXPECT_EQ(label_text(label.kind, strings.view(label.name), label.index), text);
-    }
-}
 
 TEST(EdgeLabel, ReplacesAddressesAndUuids) {
     const std::pair<const char*, const char*> cases[] = {
@@ -160,26 +135,6 @@ TEST(MistakeKeys, CompareLabelsAndLocationsOfTheCut) {
     EXPECT_FALSE(same_mistake(a, b));
     a.cut.front().location.clear();
     EXPECT_THAT(mistake_keys(a), IsEmpty());
-}
-
-TEST(Variants, ListEachSignatureOnceLargestFirst) {
-    Finding shown = method_of("A", "base.py:3");
-    Finding other = method_of("B", "base.py:3");
-    other.retained_bytes = 99;
-    add_variants(shown, shown);
-    EXPECT_THAT(shown.variants, IsEmpty());
-    add_variants(shown, other);
-    add_variants(shown, other);
-    ASSERT_EQ(shown.variants.size(), 2U);
-    EXPECT_EQ(shown.variants[0], (Variant{"cw1-B", "B", "B.call -> B", "base.py:3", 4, 200}));
-    EXPECT_EQ(shown.variants[1], (Variant{"cw1-A", "A", "A.call -> A", "base.py:3", 2, 9}));
-    EXPECT_THAT(signatures_of(shown), ElementsAre("cw1-A", "cw1-B"));
-    EXPECT_TRUE(has_signature(shown, "cw1-B"));
-    EXPECT_FALSE(has_signature(shown, "cw1-C"));
-    // A finding that already has variants.
-    Finding third = method_of("C", "base.py:3");
-    add_variants(third, shown);
-    EXPECT_EQ(third.variants.size(), 3U);
 }
 
 TEST(Variants, AreBounded) {

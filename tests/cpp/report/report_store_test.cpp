@@ -68,18 +68,6 @@ class ReportStoreTest : public ::testing::Test {
     ReportStore store_{{}, {"cuda"}};
 };
 
-TEST_F(ReportStoreTest, ReviseChangesStoredFindings) {
-    store_.add({}, {finding("a", 1), finding("b", 2)});
-    store_.revise([](model::Finding& stored) {
-        if (stored.signature == "a") {
-            stored.status = model::Status::ignored;
-        }
-    });
-    const model::Report report = store_.snapshot({});
-    EXPECT_EQ(report.findings[0].status, model::Status::fresh);
-    EXPECT_EQ(report.findings[1].status, model::Status::ignored);
-}
-
 TEST_F(ReportStoreTest, AddDistinguishesNewFindingsFromKnownOnes) {
     const Added first = store_.add(record(1), {finding("a", 8), finding("b", 4)});
     EXPECT_EQ(first.fresh.size(), 2U);
@@ -229,25 +217,6 @@ TEST_F(ReportStoreTest, RecordsTheFindingsOfEachCollection) {
     EXPECT_EQ(parts[0], (model::FindingPart{"b", 2, 12}));
     EXPECT_EQ(parts[1], (model::FindingPart{"a", 1, 9}));
     EXPECT_EQ(parts[2].retained_bytes, 1U);
-}
-
-TEST_F(ReportStoreTest, MergesFindingsWithTheSameCauseUnderTheFirstSignature) {
-    store_.add(record(1), {cut_at("b", "m.py:1")});
-    const Added second = store_.add(record(2), {cut_at("a", "m.py:1"), cut_at("c", "m.py:2")});
-    ASSERT_EQ(second.fresh.size(), 1U);
-    EXPECT_EQ(second.fresh[0].signature, "c");
-    store_.add(record(3), {cut_at("a", "m.py:1")});
-    const model::Report report = store_.snapshot({});
-    ASSERT_EQ(report.findings.size(), 2U);
-    const model::Finding& merged = report.findings[0];
-    EXPECT_EQ(merged.signature, "b");
-    EXPECT_EQ(merged.occurrences, 3U);
-    ASSERT_EQ(merged.variants.size(), 2U);
-    EXPECT_EQ(merged.variants[0].signature, "a");
-    EXPECT_EQ(merged.variants[0].occurrences, 2U);
-    for (const model::CollectionRecord& each : report.collections) {
-        EXPECT_EQ(each.findings[0].signature, "b") << "parts refer to the stored finding";
-    }
 }
 
 TEST_F(ReportStoreTest, DoesNotMergeIgnoredFindingsWithNewOnes) {
