@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A configuration or baseline of arbitrary bytes is accepted, or rejected with a message.
 
-tests/fuzz tests the same parsers with libFuzzer, and also tests the report reader.
+`make fuzz` runs more examples; the report reader is tested by libFuzzer (tests/fuzz).
 """
 
 import json
+import logging
 import os
-import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -14,13 +15,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from cyclewatch import configuration
+from cyclewatch import _native, configuration
+from cyclewatch.pytest_plugin.baseline import Baseline, BaselineError
 
-FUZZ = Path(__file__).resolve().parents[1] / "fuzz"
-sys.path.insert(0, str(FUZZ))
-
-from parsers import check_baseline, check_configuration  # noqa: E402
-
+CORPUS = Path(__file__).resolve().parents[1] / "fuzz" / "corpus" / "parsers.zip"
 FEW = settings(
     max_examples=int(os.environ.get("CYCLEWATCH_EXAMPLES", "60")),
     deadline=None,
@@ -42,6 +40,59 @@ entry = st.fixed_dictionaries(
 baselines = st.dictionaries(words, entry | scalars, max_size=4).map(
     lambda entries: {**entries, "version": 1}
 )
+
+
+class Kept(logging.Handler):
+    """Records the messages that cyclewatch logs inside the `with` block."""
+
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.messages = []
+
+    def emit(self, record):
+        self.messages.append(record.getMessage())
+
+    def __enter__(self):
+        logging.getLogger("cyclewatch").addHandler(self)
+        return self.messages
+
+    def __exit__(self, *error):
+        logging.getLogger("cyclewatch").removeHandler(self)
+
+
+def check_baseline(folder, contents):
+    """Write `contents` to a file in `folder`; return whether the file is a valid baseline."""
+    path = folder / "known.json"
+    path.write_bytes(contents)
+    try:
+        baseline = Baseline.read(path)
+    except BaselineError as error:
+        assert str(path) in str(error)
+        assert "\n" not in str(error)
+        return False
+    # Writing and rereading the baseline does not change it.
+    assert all(entry.count > 0 and entry.reason.strip() for entry in baseline.entries.values())
+    again = folder / "again.json"
+    baseline.write(again)
+    assert Baseline.read(again).entries == baseline.entries
+    return True
+
+
+def check_configuration(folder, name, contents):
+    """Write and read the file `name` in `folder` (the current directory), and return the log."""
+    for path in folder.iterdir():
+        path.unlink()
+    (folder / name).write_bytes(contents)
+    configuration._active = None  # log messages for the same bytes again
+    with Kept() as messages:
+        configuration.read_configuration()
+    assert all(str(folder / name) in message for message in messages)
+    # The file cannot remove built-in patterns.
+    assert len(_native.patterns()) >= 10
+    if name == "cyclewatch.toml" and not messages:
+        document = tomllib.loads(contents.decode())
+        assert document.keys() <= {"ignore", "pattern"}
+    return messages
 
 
 @FEW
@@ -87,7 +138,7 @@ def test_any_bytes_are_a_configuration_or_logged(folder, name, contents):
 
 @pytest.mark.parametrize("target", ["baseline", "cyclewatch.toml", "pyproject.toml"])
 def test_inputs_of_the_fuzzing_corpus(folder, target):
-    with zipfile.ZipFile(FUZZ / "corpus" / "parsers.zip") as archive:
+    with zipfile.ZipFile(CORPUS) as archive:
         names = [name for name in archive.namelist() if name.startswith(f"{target}/")]
         inputs = [archive.read(name) for name in names]
     assert inputs
