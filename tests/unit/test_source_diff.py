@@ -524,41 +524,6 @@ NO_WEAK_REFERENCE = "may use an object that does not support weak references"
         (MODEL + module("import weakref\ndel weakref"), lambda_on_self, "name weakref for"),
         # The object may be temporary.
         (
-            PARENT + module("head = Model().add()"),
-            back_pointer,
-            "may use an attribute or item of a temporary object",
-        ),
-        (
-            PARENT + module("def make(): return Model()\nhead = make().add()"),
-            back_pointer,
-            "may use an attribute or item of a temporary object",
-        ),
-        (
-            PARENT + module("def build():\n  model = Model()\n  return model.head.pop()"),
-            back_pointer,
-            "line 14 stores or returns an attribute or item of an object",
-        ),
-        (
-            PARENT + module("def build():\n  model = Model()\n  return {'a': [model.head]}"),
-            back_pointer,
-            "line 14 stores or returns an attribute or item of an object",
-        ),
-        (
-            PARENT + module("def build():\n  model = Model()\n  heads.append(model.head)"),
-            back_pointer,
-            "line 14 stores or returns an attribute or item of an object",
-        ),
-        (
-            PARENT + module("def build(x):\n  model = Model()\n  x.head = model.head"),
-            back_pointer,
-            "line 14 stores or returns an attribute or item of an object",
-        ),
-        (
-            PARENT + module("def build():\n  global h\n  model = Model()\n  h = model.head"),
-            back_pointer,
-            "line 15 stores or returns an attribute or item of an object",
-        ),
-        (
             PARENT.replace(
                 "pass\n\n    class Head", "def get(self): return self.head\n    class Head"
             )
@@ -570,17 +535,6 @@ NO_WEAK_REFERENCE = "may use an object that does not support weak references"
             PARENT + module("model = Model()\nhead = model.head\ndel model\nprint(head.model)"),
             back_pointer,
             "line 15 uses an attribute or item of an object that may be freed",
-        ),
-        (
-            PARENT + module("heads = [x.head for x in [Model(), Model()]]"),
-            back_pointer,
-            "may use an attribute or item of a temporary object",
-        ),
-        (PARENT + module("head = build().head"), back_pointer, "uses .head of a temporary object"),
-        (
-            PARENT + module("def build():\n  model = Model()\n  return model.head"),
-            back_pointer,
-            "line 14 stores or returns an attribute or item of an object",
         ),
         (
             PARENT + module("def build():\n  x = Model()\n  part = Head(x)\n  return part"),
