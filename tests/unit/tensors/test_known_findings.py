@@ -151,20 +151,6 @@ def pair(size=4, first="other", second="other", made=First):
     return one
 
 
-def test_any_number_of_equal_cycles_is_counted():
-    def work():
-        for number in (3, 1, 2, 7, 1):
-            for _ in range(number):
-                pair()
-            gc.collect(0)
-
-    (finding,) = watched(work).findings
-    assert finding.occurrences == 14
-    assert finding.retained_bytes == 14 * 16
-    assert finding.collections == 5
-    assert [(owner.count, owner.shape) for owner in finding.owners] == [(14, (4,))]
-
-
 @pytest.mark.parametrize(
     "other",
     [

@@ -164,29 +164,6 @@ def test_copy_on_write_tensor_is_not_copied(in_cycle):
     assert torch._C._is_cow_tensor(alias)
 
 
-@pytest.mark.parametrize("layout", ["sparse", "sparse_csr", "mkldnn"])
-def test_layouts_without_a_storage_cause_no_torch_error(main_interpreter, layout):
-    # With TORCH_SHOW_CPP_STACKTRACES torch prints every error.
-    program = """
-        import gc, sys, warnings
-        import torch
-        import cyclewatch
-
-        class Node:
-            def __init__(self):
-                self.itself = self
-                self.tensor = getattr(torch.eye(3), "to_" + sys.argv[1])()
-
-        warnings.simplefilter("ignore")
-        with cyclewatch.watch(budget=1, devices="cpu") as watch:
-            Node()
-            gc.collect()
-            print(watch.stats.unreachable > 0)
-    """
-    outcome = main_interpreter.run(program, layout, TORCH_SHOW_CPP_STACKTRACES="1")
-    assert (outcome.stdout, outcome.stderr) == ("True\n", "")
-
-
 def test_warnings_do_not_affect_compiled_functions(main_interpreter, tmp_path):
     program = """
         import gc, logging, sys, warnings

@@ -90,6 +90,9 @@ WITHOUT_STORAGE = {
     "grad": "torch.func.grad(leave_cycles)(torch.ones(4))",
     "jvp": "torch.func.jvp(leave_cycles, (torch.ones(4),), (torch.ones(4),))",
     "nested": "leave_cycle(torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]))",
+    "coo": "leave_cycle(torch.eye(3).to_sparse())",
+    "csr": "leave_cycle(torch.eye(3).to_sparse_csr())",
+    "mkldnn": "leave_cycle(torch.eye(3).to_mkldnn())",
 }
 
 
