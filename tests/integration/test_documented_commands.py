@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+import cyclewatch
+
 pytest.importorskip("torch", reason="the documented programs use torch")
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -200,6 +202,7 @@ def test_make_demo():
     pages = [Path(path) for path in re.findall(r"^report: (.*)$", done.stdout, re.MULTILINE)]
     assert len(pages) == 2
     for page in pages:
+        assert cyclewatch.Report.load(page).findings
         page.unlink()
 
 
