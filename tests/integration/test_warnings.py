@@ -146,21 +146,6 @@ answer([os.getpid(), written.retained_bytes])
     assert reports_in(tmp_path) == [f"cyclewatch-train_model-{pid}{s}" for s in (".html", ".json")]
 
 
-def test_report_file_is_complete_at_exit(run, tmp_path):
-    outcome = run("""
-watch = cyclewatch.warn_tensor_cycles(devices="cpu")
-Handler(100)
-gc.collect()
-Handler(100)
-gc.collect()
-""")
-    assert "TensorCycleWarning" in outcome.stderr
-    (path,) = tmp_path.glob("cyclewatch-train_model-*.html")
-    report = cyclewatch.Report.load(path)
-    assert report.retained_bytes == 200
-    assert report.findings[0].occurrences == 2
-
-
 def test_rank_is_part_of_the_name(run, tmp_path):
     run(
         """
@@ -272,34 +257,6 @@ answer([seen, logged])
     seen, logged = answer_of(outcome)
     assert seen == [[200, 1, "MainThread"], [7, 1, "MainThread"]]
     assert logged == []
-
-
-def test_forked_child_starts_empty_and_writes_its_own_report(run, tmp_path):
-    outcome = run("""
-warnings.simplefilter("ignore")
-watch = cyclewatch.warn_tensor_cycles(devices="cpu")
-Handler(100)
-gc.collect()
-read, write = os.pipe()
-child = os.fork()
-if child == 0:
-    before = watch.report().retained_bytes
-    Handler(7)
-    gc.collect()
-    watch.stop()
-    os.write(write, json.dumps([before, watch.report().retained_bytes]).encode())
-    os._exit(0)
-_, status = os.waitpid(child, 0)
-watch.stop()
-answer([status, json.loads(os.read(read, 1000)), watch.report().retained_bytes, os.getpid(), child])
-""")
-    status, of_child, of_parent, parent, child = answer_of(outcome)
-    assert (status, of_child, of_parent) == (0, [0, 7], 100)
-    retained = {
-        pid: cyclewatch.Report.load(tmp_path / f"cyclewatch-train_model-{pid}.html").retained_bytes
-        for pid in (parent, child)
-    }
-    assert retained == {parent: 100, child: 7}
 
 
 # A handler that allocates while it holds a non-reentrant lock.
