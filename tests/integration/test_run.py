@@ -113,25 +113,14 @@ STATE = """
     print(__spec__ and __spec__.name, sys.modules["__main__"].__dict__ is globals())
     print("err", file=sys.stderr)
 """
-FAILS = """
-    def inner():
-        raise ValueError("no")
-    def outer():
-        try:
-            inner()
-        except ValueError as error:
-            raise RuntimeError("really") from error
-    outer()
-"""
 
 
-@pytest.mark.parametrize("source", [STATE, FAILS])
 def test_scripts_modules_folders_archives_and_standard_input(
-    python, program, interpreter, tmp_path, source
+    python, program, interpreter, tmp_path
 ):
     python.executable = interpreter.path
-    path = program(source)
-    program(source, "package/__main__.py")
+    path = program(STATE)
+    program(STATE, "package/__main__.py")
     with zipfile.ZipFile(tmp_path / "archive.pyz", "w") as archive:
         archive.write(path, "__main__.py")
     python.both("program.py", "--fail", "-m", "x", "--")

@@ -20,7 +20,7 @@ from interpreters import ENTRIES, MATRIX, ROOT, UnavailableError, run
 PACKAGES = MATRIX / "packages"
 PURE = (
     *("pytest", "pytest-asyncio", "pytest-rerunfailures", "pytest-xdist", "hypothesis", "rich"),
-    *("pybind11", "shtab"),  # a test compares the version of pybind11
+    "shtab",
 )
 
 # Libraries for LD_PRELOAD.

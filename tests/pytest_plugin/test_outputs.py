@@ -205,21 +205,6 @@ def test_invalid_path_ends_the_run_before_it_starts(run, project, monkeypatch, f
     assert "test session starts" not in str(result.stdout)
 
 
-@each_file
-def test_write_error_fails_a_passing_run(run, file):
-    result = run("--cyclewatch", *OPTIONS[file], test_it=BLOCKS + CLEAN)
-    result.assert_outcomes(passed=2)
-    assert result.ret == pytest.ExitCode.INTERNAL_ERROR
-    result.stdout.fnmatch_lines(
-        [
-            "*= cyclewatch =*",
-            f"{WHAT[file]} * cannot be written: *out *",
-            "cyclewatch: 0 cycles,*",
-        ]
-    )
-    assert "Traceback" not in str(result.stdout) + str(result.stderr)
-
-
 def test_write_error_affects_no_other_file(run, project):
     options = [*OPTIONS["report"], *OPTIONS["baseline"], "--cyclewatch-sarif=new.sarif"]
     result = run("--cyclewatch", *options, test_it=BLOCKS + LEAK)

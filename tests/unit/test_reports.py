@@ -184,16 +184,6 @@ def test_save_replaces_the_file_and_follows_the_umask(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask()
 
 
-def test_write_file_without_replace_keeps_the_file(tmp_path):
-    path = tmp_path / "mine"
-    path.write_text("mine")
-    with pytest.raises(FileExistsError, match="mine"):
-        _native.write_file(path, b"ours", replace=False)
-    assert path.read_text() == "mine"
-    with pytest.raises(FileNotFoundError, match="missing"):
-        _native.write_file(os.fsencode(tmp_path / "missing" / "x"), b"ours", replace=True)
-
-
 def test_closed_pipe_raises_instead_of_sigpipe(tmp_path):
     # More than the capacity of a pipe, so that its reader exits first.
     path = tmp_path / "pipe"
