@@ -281,6 +281,11 @@ void check_cut(const Case& one,
     require(!finding.cut.empty(), "there is a reference to cut");
     require(ends_cycles(one, all, component, dead),
             "the cut breaks every cycle that leads to an owner");
+    for (const model::Reference& reference : finding.cut) {
+        dead[edge_of(reference)] = false;
+        require(!ends_cycles(one, all, component, dead), "every reference of the cut is needed");
+        dead[edge_of(reference)] = true;
+    }
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading any bytes as a report file yields a report or an error, and writing and rereading a
-// report does not change it.
+// report does not change it. Every format can render the report.
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "model/report.h"
@@ -22,8 +23,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto again = render::load_report(render::render(report.value(), render::Format::json));
     require(again.ok(), "a written report can be read", again.ok() ? "" : again.error());
     require(again.value() == report.value(), "a report that is read again is equal");
-    for (const cyclewatch::model::Finding& finding : report.value().findings) {
-        (void)render::render_card(finding);
+    for (const std::string& name : render::format_names()) {
+        (void)render::render(report.value(), *render::format_from_name(name));
     }
     return 0;
 }

@@ -2,14 +2,11 @@
 #include "render/svg/svg_renderer.h"
 #include "render/picture_text.h"
 #include "render/svg/ring_layout.h"
-#include "support/hostile_names.h"
-#include "support/markup_check.h"
 #include "support/sample_report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 
@@ -18,24 +15,6 @@ namespace {
 
 using model::Picture;
 using ::testing::HasSubstr;
-
-constexpr std::array kSvgTags{"svg", "title", "desc", "style", "rect", "text", "g", "path"};
-
-TEST(Svg, EscapesNames) {
-    for (const std::string& name : testing::hostile_names()) {
-        const auto svg = render_svg(testing::make_hostile_report(name));
-        const testing::Markup markup = testing::parse_markup(svg);
-        EXPECT_EQ(markup.problem, "") << name.substr(0, 50);
-        for (const testing::MarkupTag& tag : markup.tags) {
-            EXPECT_NE(std::find(kSvgTags.begin(), kSvgTags.end(), tag.name), kSvgTags.end())
-                << tag.name;
-            for (const std::string& attribute : tag.attributes) {
-                EXPECT_FALSE(attribute.starts_with("on") || attribute.find("href") == 0)
-                    << attribute;
-            }
-        }
-    }
-}
 
 TEST(Svg, ReportsThatNothingWasFound) {
     EXPECT_THAT(render_svg(testing::make_quiet_report()),

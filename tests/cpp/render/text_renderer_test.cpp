@@ -9,7 +9,6 @@
 
 #include "base/text.h"
 #include "model/cycle_gap.h"
-#include "support/hostile_names.h"
 #include "support/sample_report.h"
 
 namespace cyclewatch::render {
@@ -317,15 +316,6 @@ TEST(Text, ReportsThatNothingWasFound) {
     model::Report report = testing::make_quiet_report();
     report.devices = {"auto"};
     EXPECT_THAT(render_text(report), HasSubstr("No reference cycle kept device memory"));
-}
-
-TEST(Text, HasNoControlCharacters) {
-    for (const std::string& name : testing::hostile_names()) {
-        const std::string text = render_text(testing::make_hostile_report(name));
-        for (const std::string& line : lines_of(text)) {
-            EXPECT_EQ(base::clean_text(line), line);
-        }
-    }
 }
 
 }  // namespace

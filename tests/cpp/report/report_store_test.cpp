@@ -292,23 +292,11 @@ std::string numbers(const Timeline& timeline) {
     return text;
 }
 
-TEST(Timeline, KeepsEveryRecordUpToTheLimit) {
-    const Timeline timeline = timeline_of(6, 6);
-    EXPECT_EQ(numbers(timeline), "1 2 3 4 5 6");
-    EXPECT_EQ(timeline.omitted(), 0U);
-}
-
 TEST(Timeline, KeepsTheLargestOfEachPairBeyondTheLimit) {
     // The pairs 1-2, 3-4, 5-6, 7-8, then the latest.
     EXPECT_EQ(numbers(timeline_of(7, 6)), "1 3 5 7");
     EXPECT_EQ(numbers(timeline_of(8, 6)), "1 3 5 7 8");
     EXPECT_EQ(timeline_of(8, 6).omitted(), 3U);
-}
-
-TEST(Timeline, CompletesTheLastGroupIfTheNumberIsOdd) {
-    // When record 6 is added, the groups are 1-2, 3-4 and 5; record 6 completes the last group.
-    EXPECT_EQ(numbers(timeline_of(6, 5)), "1 3 5 6");
-    EXPECT_EQ(numbers(timeline_of(7, 5)), "1 3 5 7");
 }
 
 TEST(Timeline, CoversALongRunEvenly) {
@@ -328,11 +316,6 @@ TEST(Timeline, CoversALongRunEvenly) {
             }
         }
     }
-}
-
-TEST(Timeline, IsEmptyAtFirst) {
-    EXPECT_TRUE(Timeline().records().empty());
-    EXPECT_EQ(Timeline().omitted(), 0U);
 }
 
 }  // namespace
