@@ -12,8 +12,6 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "base/signals_blocked.h"
-
 namespace cyclewatch::watch {
 namespace {
 
@@ -22,16 +20,13 @@ std::error_code last_error() {
 }
 
 std::error_code write_all(int file, std::string_view bytes) {
-    base::WriteSignalsBlocked signals;
     while (!bytes.empty()) {
         const ssize_t written = ::write(file, bytes.data(), bytes.size());
         if (written < 0 && errno == EINTR) {
             continue;
         }
         if (written <= 0) {
-            const std::error_code error = last_error();
-            signals.take_signal_of(static_cast<std::errc>(error.value()));
-            return error;
+            return last_error();
         }
         bytes.remove_prefix(static_cast<std::size_t>(written));
     }

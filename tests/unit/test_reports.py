@@ -6,9 +6,7 @@ import gc
 import json
 import os
 import pickle
-import signal
 import stat
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,7 +14,6 @@ import pytest
 from owners import Buffer, Node
 
 import cyclewatch
-from cyclewatch import _native
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -182,21 +179,6 @@ def test_save_replaces_the_file_and_follows_the_umask(tmp_path):
     assert cyclewatch.Report.load(path).findings == []
     assert os.listdir(tmp_path) == ["report.json"]
     assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask()
-
-
-def test_closed_pipe_raises_instead_of_sigpipe(tmp_path):
-    # More than the capacity of a pipe, so that its reader exits first.
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    try:
-        with subprocess.Popen(["head", "-c", "1", path], stdout=subprocess.DEVNULL):
-            with pytest.raises(BrokenPipeError, match="pipe"):
-                _native.write_file(os.fsencode(path), bytes(1 << 20), replace=True)
-        assert not signal.sigpending()
-        assert signal.SIGPIPE not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    finally:
-        signal.signal(signal.SIGPIPE, before)
 
 
 def closed(schema):

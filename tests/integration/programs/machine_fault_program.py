@@ -14,7 +14,6 @@ import logging
 import os
 import resource
 import shutil
-import signal
 import sys
 import warnings
 from pathlib import Path
@@ -96,8 +95,6 @@ def failing(fault):
     if fault == "full":
         os.environ["FAILING_DISK"] = "1"
     elif fault == "file size":
-        # CPython ignores SIGXFSZ by default; the system's default action ends the program.
-        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_FSIZE, (2000, UNLIMITED))
     yield
     os.environ.pop("FAILING_DISK", None)
