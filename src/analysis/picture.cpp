@@ -12,7 +12,6 @@
 namespace cyclewatch::analysis {
 namespace {
 
-constexpr std::size_t kMostItems = 40;
 constexpr std::size_t kMostCycleItems = 10;
 constexpr std::size_t kMostCutsOffCycle = 4;
 
@@ -97,7 +96,8 @@ class Drawing {
     void draw_paths() {
         std::unordered_set<std::uint64_t> groups;
         for (const ReachedOwner& reached : walk_.owners()) {
-            if (picture_.items.size() >= kMostItems || groups.size() >= kMostItems) {
+            if (picture_.items.size() >= model::kMaxPictureItems ||
+                groups.size() >= model::kMaxPictureItems) {
                 break;
             }
             // Draw one owner of each group.
@@ -110,7 +110,7 @@ class Drawing {
     void draw_path(const std::vector<std::uint32_t>& path) {
         const auto fresh = static_cast<std::size_t>(std::ranges::count_if(
             path, [this](std::uint32_t edge) { return !item_of_.contains(graph_.targets[edge]); }));
-        if (picture_.items.size() + fresh > kMostItems) {
+        if (picture_.items.size() + fresh > model::kMaxPictureItems) {
             return;
         }
         for (const std::uint32_t edge : path) {
@@ -130,7 +130,8 @@ class Drawing {
             const std::uint32_t holder = graph_.edges[edge].holder;
             const std::uint32_t target = graph_.targets[edge];
             const bool known = item_of_.contains(holder) && item_of_.contains(target);
-            if (drawn_.contains(edge) || (!known && picture_.items.size() + 2 > kMostItems) ||
+            if (drawn_.contains(edge) ||
+                (!known && picture_.items.size() + 2 > model::kMaxPictureItems) ||
                 added++ >= kMostCutsOffCycle) {
                 continue;
             }

@@ -4,7 +4,6 @@
 // program.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -25,8 +24,6 @@ namespace cyclewatch::format {
 
 // Parses a document that write_json() wrote. The input is untrusted, so the result is either a
 // valid report or an error that states the problem and its location. Throws only std::bad_alloc.
-// `offset` is the position of `text` in its file and is added to the byte offsets in errors.
-[[nodiscard]] base::Result<model::Report> read_json_report(std::string_view text,
-                                                           std::size_t offset = 0);
+[[nodiscard]] base::Result<model::Report> read_json_report(std::string_view text);
 
 }  // namespace cyclewatch::format

@@ -30,20 +30,19 @@ struct InvalidReport {
     throw InvalidReport{path + ": " + problem};
 }
 
-// Describes a syntax error. `text` starts at byte `offset` of the file.
-std::string describe(const json::parse_error& error, std::string_view text, std::size_t offset) {
+std::string describe(const json::parse_error& error, std::string_view text) {
     if (error.byte > text.size()) {
-        return "the file ends at byte " + std::to_string(offset + text.size()) +
+        return "the file ends at byte " + std::to_string(text.size()) +
                ", inside the report: it was truncated";
     }
     constexpr std::size_t kShown = 40;
     const std::string_view read = text.substr(0, error.byte);
     const std::string near(read.substr(read.size() - std::min(read.size(), kShown)));
-    return "not valid JSON at byte " + std::to_string(offset + error.byte) + ", after \"" +
+    return "not valid JSON at byte " + std::to_string(error.byte) + ", after \"" +
            base::truncate_middle(base::clean_text(near), kShown) + "\"";
 }
 
-json parse(std::string_view text, std::size_t offset) {
+json parse(std::string_view text) {
     const auto check_depth = [](int depth, json::parse_event_t, const json&) {
         if (depth > kMaxDepth) {
             throw InvalidReport{"nested more than " + std::to_string(kMaxDepth) +
@@ -54,7 +53,7 @@ json parse(std::string_view text, std::size_t offset) {
     try {
         return json::parse(text, check_depth);
     } catch (const json::parse_error& error) {
-        throw InvalidReport{describe(error, text, offset)};
+        throw InvalidReport{describe(error, text)};
     } catch (const json::out_of_range&) {
         throw InvalidReport{"a number is out of range: the file is damaged"};
     }
@@ -190,7 +189,13 @@ void read(const json& value, const std::string& path, T& fields) {
     visit_fields(read_field, fields);
 }
 
-void check_arrows(const model::Picture& picture, const std::string& path) {
+void check_picture(const model::Picture& picture, const std::string& path) {
+    if (picture.items.size() > model::kMaxPictureItems ||
+        picture.arrows.size() > model::kMaxPictureArrows) {
+        fail(path,
+             "more than " + std::to_string(model::kMaxPictureItems) + " items or " +
+                 std::to_string(model::kMaxPictureArrows) + " arrows");
+    }
     for (std::size_t i = 0; i < picture.arrows.size(); ++i) {
         const model::Picture::Arrow& arrow = picture.arrows[i];
         if (std::max(arrow.from, arrow.to) >= picture.items.size()) {
@@ -214,8 +219,8 @@ void check_processes(const std::vector<T>& items, const std::string& path, std::
     }
 }
 
-// Checks that the indexes of items and processes are valid.
-void check_indexes(const model::Report& report) {
+// Checks the diagrams and the indexes of processes.
+void check_consistency(const model::Report& report) {
     const std::size_t processes = report.processes.size();
     if (processes == 0) {
         fail("processes", "expected at least one process, found none");
@@ -229,7 +234,7 @@ void check_indexes(const model::Report& report) {
     }
     for (std::size_t i = 0; i < report.findings.size(); ++i) {
         const std::string path = "findings[" + std::to_string(i) + "]";
-        check_arrows(report.findings[i].picture, path + ".picture");
+        check_picture(report.findings[i].picture, path + ".picture");
         check_processes(report.findings[i].by_process, path + ".by_process", processes);
     }
 }
@@ -258,13 +263,13 @@ void check_header(const json& document) {
 
 }  // namespace
 
-base::Result<model::Report> read_json_report(std::string_view text, std::size_t offset) {
+base::Result<model::Report> read_json_report(std::string_view text) {
     try {
-        const json document = parse(text, offset);
+        const json document = parse(text);
         check_header(document);
         model::Report report;
         read(document, "", report);
-        check_indexes(report);
+        check_consistency(report);
         return report;
     } catch (const InvalidReport& error) {
         return base::Error{error.problem};

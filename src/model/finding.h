@@ -83,6 +83,9 @@ struct OwnerSummary {
     friend bool operator==(const OwnerSummary&, const OwnerSummary&) = default;
 };
 
+inline constexpr std::size_t kMaxPictureItems = 40;
+inline constexpr std::size_t kMaxPictureArrows = 150;
+
 // The part of the collapsed graph that is drawn, namely one cycle and the paths from the cycle to
 // memory owners.
 struct Picture {

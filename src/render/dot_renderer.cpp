@@ -61,17 +61,13 @@ std::string cluster(const model::Finding& finding, std::size_t rank) {
                               label_line(finding.title, 100);
     std::string out = "  subgraph cluster_f" + std::to_string(rank) + " {\n    " +
                       attribute("label", title) + ";\n";
-    const std::size_t shown = std::min(picture.items.size(), kMaxDrawnItems);
-    for (std::size_t i = 0; i < shown; ++i) {
+    for (std::size_t i = 0; i < picture.items.size(); ++i) {
         out += item_statement(picture.items[i], prefix + std::to_string(i));
     }
-    std::size_t arrows = 0;
     for (const Picture::Arrow& arrow : picture.arrows) {
-        if (std::max(arrow.from, arrow.to) < shown && arrows++ < kMaxDrawnArrows) {
-            out += arrow_statement(arrow, prefix);
-        }
+        out += arrow_statement(arrow, prefix);
     }
-    if (const std::uint64_t more = undrawn_items(picture); more > 0) {
+    if (const std::uint64_t more = picture.omitted_items; more > 0) {
         const std::string label = "and " + base::counted(more, "more object");
         out += "    " + prefix + "_more [shape=plaintext, " + attribute("label", label) + "];\n";
     }

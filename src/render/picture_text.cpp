@@ -17,11 +17,6 @@ constexpr std::size_t kArrowColumns = 26;
 
 }  // namespace
 
-std::uint64_t undrawn_items(const Picture& picture) {
-    return picture.omitted_items + picture.items.size() -
-           std::min(picture.items.size(), kMaxDrawnItems);
-}
-
 BoxText box_text(const Picture::Item& item) {
     BoxText text;
     text.name = base::truncate_middle(base::shown_name(item.text), kNameColumns);
@@ -51,8 +46,7 @@ std::string describe_picture(const Picture& picture) {
     std::string text;
     std::size_t shown = 0;
     for (const Picture::Arrow& arrow : picture.arrows) {
-        if (arrow.on_cycle && std::max(arrow.from, arrow.to) < picture.items.size() &&
-            shown++ < kMostReferences) {
+        if (arrow.on_cycle && shown++ < kMostReferences) {
             text += base::shown_name(picture.items[arrow.from].text) + " refers to " +
                     base::shown_name(picture.items[arrow.to].text) + " through " +
                     base::shown_name(arrow.label) + (arrow.cut ? ", the reference to cut. " : ". ");

@@ -10,14 +10,7 @@
 
 namespace cyclewatch::render {
 
-// Drawing limits; objects beyond them are omitted. The analysis stays below these limits, but a
-// report loaded from a file may exceed them.
-inline constexpr std::size_t kMaxDrawnItems = 40;
-inline constexpr std::size_t kMaxDrawnArrows = 150;
 inline constexpr std::size_t kMaxDrawnFindings = 50;
-
-// Number of objects missing from a drawing of `picture`, including `omitted_items`.
-[[nodiscard]] std::uint64_t undrawn_items(const model::Picture& picture);
 
 // Text of a box and of an arrow: truncated, not escaped.
 struct BoxText {

@@ -34,7 +34,6 @@ HOSTILE = [
 ENUMERATIONS = {"schema", "status", "verdict", "source", "collected", "category", "kind", "unit"}
 
 RANKS, SIGNATURES = 1000, 200
-NODES = 5000
 
 
 def golden():
@@ -63,7 +62,7 @@ def single():
 
 
 def merged():
-    """Eight ranks; each finding occurred on some of them."""
+    """Eight ranks; the first finding occurred on all of them, the others on some."""
     report = golden()
     first = report["processes"][0]
     report["processes"] = [first | {"rank": rank, "pid": 4242 + rank} for rank in range(8)]
@@ -96,7 +95,7 @@ def spoiled(value, text, name=""):
 
 
 def hostile():
-    """A finding, a process and a collection for each hostile name."""
+    """A finding for each hostile name; other records also contain hostile names."""
     report = merged()
     template = report["findings"][0]
     report["findings"] = []
@@ -248,7 +247,7 @@ def live_owner(place, category, size, count, kind, shape, root, location, rest):
 
 
 def live():
-    """Live tensors of all categories; the memory of some of them is growing."""
+    """Live tensors of all categories; the memory of some tensors is growing."""
     report = golden()
     owners = [live_owner(place, *row) for place, row in enumerate(LIVE)]
     report["live_owners"] = sorted(owners, key=lambda each: -each["bytes"])
@@ -279,7 +278,7 @@ def only_live():
 
 
 def many():
-    """A thousand ranks and two hundred signatures, each of which occurs on most ranks."""
+    """A thousand ranks and two hundred signatures; each signature occurs on most ranks."""
     report = golden()
     first, templates = report["processes"][0], report["findings"]
     report["processes"] = [first | {"rank": rank, "pid": 5000 + rank} for rank in range(RANKS)]
@@ -327,35 +326,6 @@ def many():
     return report
 
 
-def large():
-    """One finding whose graph has five thousand nodes."""
-    report = golden()
-    finding = report["findings"][0]
-    picture = finding["picture"]
-    while len(picture["items"]) < NODES:
-        here = len(picture["items"])
-        owner = here % 10 == 0
-        picture["items"].append(
-            {
-                "text": "torch.Tensor" if owner else f"Part{here}",
-                "detail": f"app.model.Part{here} at app/model.py:{here}",
-                "on_cycle": False,
-                "owner": owner,
-                "bytes": 4096 * here if owner else 0,
-            }
-        )
-        # The cycle has twenty children. The other nodes are a ternary tree in which owners have no
-        # children.
-        parent = here % 2 if here < 24 else 4 + (here - 24) // 3
-        while picture["items"][parent]["owner"]:
-            parent -= 1
-        picture["arrows"].append(
-            {"from": parent, "to": here, "label": f".part{here}", "on_cycle": False, "cut": False}
-        )
-    report["findings"] = [finding]
-    return report
-
-
 class Node:
     """Refers to itself, and to a tensor."""
 
@@ -375,7 +345,7 @@ Hostile.__qualname__ = Hostile.__name__ = HOSTILE[0]
 
 
 def real(path):
-    """The report from a program that leaks."""
+    """Save the report of a program that leaks."""
     import torch
 
     with cyclewatch.watch(devices=("cpu",)) as watch:
@@ -390,7 +360,7 @@ def main():
     """Write all reports."""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for make in (golden, quiet, single, merged, hostile, live, only_live, many, large):
+    for make in (golden, quiet, single, merged, hostile, live, only_live, many):
         source = folder / f"{make.__name__}.json"
         source.write_text(json.dumps(make()), encoding="ascii")
         page = folder / f"{make.__name__}.html"

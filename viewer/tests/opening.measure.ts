@@ -8,7 +8,7 @@ import { chromium, type Browser } from "playwright-core";
 import { expect, test } from "vitest";
 import { CHROMIUM, pathOf } from "./browser/browser";
 
-const PAGES = process.env.PAGES?.split(" ") ?? [pathOf("many"), pathOf("large")];
+const PAGES = process.env.PAGES?.split(" ") ?? [pathOf("many")];
 const ROUNDS = Number(process.env.ROUNDS ?? 9);
 const FRAMES = 90;
 

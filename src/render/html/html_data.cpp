@@ -141,11 +141,7 @@ std::string report_element(const model::Report& report) {
     return out.append(packed ? pack(to_pack) : json).append(kEnd).append("\n");
 }
 
-bool looks_like_html(std::string_view contents) {
-    return contents.substr(content_start(contents)).starts_with('<');
-}
-
-base::Result<EmbeddedReport> find_embedded_report(std::string_view page) {
+base::Result<std::string> find_embedded_report(std::string_view page) {
     const std::size_t packed_tag = page.find(kPackedStart);
     const bool packed = packed_tag != std::string_view::npos;
     const std::size_t tag = packed ? packed_tag : page.find(kPlainStart);
@@ -162,14 +158,7 @@ base::Result<EmbeddedReport> find_embedded_report(std::string_view page) {
                            ": it was truncated"};
     }
     const std::string_view contents = page.substr(start, end - start);
-    if (!packed) {
-        return EmbeddedReport{std::string(contents), start};
-    }
-    auto json = unpack(contents, kLongestUnpackedJson);
-    if (!json) {
-        return base::Error{json.error()};
-    }
-    return EmbeddedReport{std::move(json.value()), 0};
+    return packed ? unpack(contents, kLongestUnpackedJson) : std::string(contents);
 }
 
 base::Result<model::Report> load_report(std::string_view contents) {
@@ -177,14 +166,14 @@ base::Result<model::Report> load_report(std::string_view contents) {
     if (start == contents.size()) {
         return base::Error{"the file is empty"};
     }
-    if (!looks_like_html(contents)) {
-        return format::read_json_report(contents.substr(start), start);
+    if (contents[start] != '<') {
+        return format::read_json_report(contents);
     }
-    auto embedded = find_embedded_report(contents);
+    const auto embedded = find_embedded_report(contents);
     if (!embedded) {
         return base::Error{embedded.error()};
     }
-    return format::read_json_report(embedded.value().json, embedded.value().offset);
+    return format::read_json_report(embedded.value());
 }
 
 }  // namespace cyclewatch::render

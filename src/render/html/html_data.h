@@ -21,15 +21,8 @@ inline constexpr std::size_t kLongestUnpackedJson = std::size_t{1} << 30;
 // The <script> element with the report. Browsers do not execute it.
 [[nodiscard]] std::string report_element(const model::Report& report);
 
-struct EmbeddedReport {
-    std::string json;
-    std::size_t offset = 0;  // of `json` in the page; 0 if it was packed
-};
-
-// True if the first character that is not white space is '<'.
-[[nodiscard]] bool looks_like_html(std::string_view contents);
-
-[[nodiscard]] base::Result<EmbeddedReport> find_embedded_report(std::string_view page);
+// The JSON in a page.
+[[nodiscard]] base::Result<std::string> find_embedded_report(std::string_view page);
 
 // Compresses `text` with gzip and encodes the result as base64.
 [[nodiscard]] std::string pack(std::string_view text);

@@ -48,9 +48,8 @@ class RingBuilder {
     RingBox& box(std::size_t item) { return layout_.boxes[item]; }
 
     void make_boxes() {
-        const std::size_t shown = std::min(picture_.items.size(), kMaxDrawnItems);
-        for (std::size_t i = 0; i < shown; ++i) {
-            const BoxText text = box_text(picture_.items[i]);
+        for (const Picture::Item& item : picture_.items) {
+            const BoxText text = box_text(item);
             RingBox made;
             made.width =
                 std::max(kNameColumn * static_cast<double>(base::text_width(text.name)),
@@ -73,13 +72,8 @@ class RingBuilder {
     }
 
     void group_arrows() {
-        std::size_t shown = 0;
-        for (std::size_t i = 0; i < picture_.arrows.size() && shown < kMaxDrawnArrows; ++i) {
-            const Picture::Arrow& arrow = picture_.arrows[i];
-            if (std::max(arrow.from, arrow.to) < layout_.boxes.size()) {
-                groups_[{arrow.from, arrow.to}].push_back(i);
-                ++shown;
-            }
+        for (std::size_t i = 0; i < picture_.arrows.size(); ++i) {
+            groups_[{picture_.arrows[i].from, picture_.arrows[i].to}].push_back(i);
         }
     }
 

@@ -31,7 +31,7 @@ struct RingArrow {
 struct RingLayout {
     double width = 0;
     double height = 0;
-    std::vector<RingBox> boxes;  // for the first items of the picture, in order
+    std::vector<RingBox> boxes;  // for the items of the picture, in order
     std::vector<RingArrow> arrows;
 };
 
@@ -39,8 +39,7 @@ inline constexpr std::size_t kMaxRingMembers = 10;
 inline constexpr double kLabelLine = 15;  // height of a line on an arrow
 
 // The ring consists of the first kMaxRingMembers items on the cycle, in order, or of the first item
-// if none is on the cycle. The objects counted by undrawn_items() are omitted; the layout of an
-// empty picture is empty.
+// if none is on the cycle. The layout of an empty picture is empty.
 [[nodiscard]] RingLayout lay_out_ring(const model::Picture& picture);
 
 }  // namespace cyclewatch::render

@@ -206,7 +206,7 @@ struct Sheet {
 
     void add_picture(const model::Finding& finding, std::size_t rank) {
         add_drawing(draw_ring(finding.picture, rank));
-        if (const std::uint64_t more = undrawn_items(finding.picture); more > 0) {
+        if (const std::uint64_t more = finding.picture.omitted_items; more > 0) {
             add_text(kImageMargin, 12, "and " + base::counted(more, "more object") + " not drawn");
         }
     }

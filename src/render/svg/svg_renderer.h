@@ -19,7 +19,7 @@ struct RingDrawing {
     double height = 0;
 };
 
-// The ids in the drawing start with "f<rank>". The objects counted by undrawn_items() are omitted.
+// The ids in the drawing start with "f<rank>".
 [[nodiscard]] RingDrawing draw_ring(const model::Picture& picture, std::size_t rank);
 
 // A standalone document with all cycles, one below the other. Supports light and dark colour
