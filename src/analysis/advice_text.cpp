@@ -196,23 +196,17 @@ std::string code_of(const CollapsedGraph& graph, const Candidate& candidate) {
     return code.empty() ? code : " In code: " + code + ".";
 }
 
-// How to declare the new attribute in classes with `__slots__`, as sentences that each begin with a
-// space. Omits the advice that the code for the first reference already contains.
+// How to declare the new attribute in classes with `__slots__`, as a sentence that begins with a
+// space. Empty if the code for the first reference already shows it.
 std::string advice_for_other_slots(const CollapsedGraph& graph, const Cut& cut) {
-    const auto is_slot = [&](const Candidate& kind, bool of_field) {
+    const auto is_slot = [&](const Candidate& kind) {
         const std::uint32_t edge = kind.edges.front();
         return graph.edges[edge].label.kind == model::EdgeKind::slot &&
-               is_declared_field(graph, edge) == of_field;
+               !is_declared_field(graph, edge);
     };
-    const auto needs = [&](bool of_field) {
-        return !is_slot(cut.cut.front(), of_field) &&
-               std::ranges::any_of(cut.cut,
-                                   [&](const Candidate& kind) { return is_slot(kind, of_field); });
-    };
-    return std::string(needs(false) ? " For a slot, replace the name in `__slots__`." : "") +
-           (needs(true)
-                ? " For a dataclass with slots, declare the new name as a field with `init=False`."
-                : "");
+    return !is_slot(cut.cut.front()) && std::ranges::any_of(cut.cut, is_slot)
+               ? " For a slot, replace the name in `__slots__`."
+               : "";
 }
 
 // Advice on changing a set of back pointers. `code` holds the code for the first back pointer;

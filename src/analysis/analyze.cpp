@@ -2,15 +2,16 @@
 #include "analysis/analyze.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "analysis/canonical_order.h"
 #include "analysis/collapsed_graph.h"
 #include "analysis/component.h"
 #include "analysis/finding_builder.h"
-#include "analysis/merge_findings.h"
 #include "analysis/names.h"
 #include "analysis/occurrence_weights.h"
 #include "analysis/owner_walk.h"
@@ -18,7 +19,9 @@
 #include "analysis/shared_storages.h"
 #include "analysis/shortest_cycle.h"
 #include "analysis/signature.h"
+#include "base/union_find.h"
 #include "graph/strong_components.h"
+#include "model/mistake.h"
 
 namespace cyclewatch::analysis {
 namespace {
@@ -67,6 +70,40 @@ std::vector<std::uint32_t> reported_components(const CollapsedGraph& graph,
     return reported;
 }
 
+// Merges builders whose findings share a model::mistake_keys() entry, directly or transitively
+// (union-find). The builder that comes first in the order of model::ranks_before() absorbs the
+// others and keeps its description. Returns the new index of each builder. Must be called once,
+// after all occurrences have been counted and before attribute_shared_storages().
+std::vector<std::uint32_t> merge_findings(std::vector<FindingBuilder>& builders) {
+    base::UnionFind groups(builders.size());
+    std::unordered_map<std::string, std::uint32_t> with_key;
+    for (std::uint32_t b = 0; b < builders.size(); ++b) {
+        for (std::string& key : model::mistake_keys(builders[b].finding())) {
+            groups.unite(b, with_key.try_emplace(std::move(key), b).first->second);
+        }
+    }
+    std::vector<std::uint32_t> order(builders.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
+        return model::ranks_before(builders[a].finding(), builders[b].finding());
+    });
+    std::vector<std::uint32_t> index(builders.size());
+    std::vector<FindingBuilder> merged;
+    std::unordered_map<std::uint32_t, std::uint32_t> merged_of;  // by root
+    for (const std::uint32_t b : order) {
+        const auto [entry, fresh] =
+            merged_of.try_emplace(groups.find(b), static_cast<std::uint32_t>(merged.size()));
+        index[b] = entry->second;
+        if (fresh) {
+            merged.push_back(std::move(builders[b]));
+        } else {
+            merged[entry->second].absorb(std::move(builders[b]));
+        }
+    }
+    builders = std::move(merged);
+    return index;
+}
+
 // Limits the number of nodes and references visited in the search for payload references (see
 // payload.h), because the same objects may be reachable from many components.
 constexpr std::uint64_t kPayloadPasses = 16;
@@ -80,7 +117,7 @@ class Analysis {
           graph_(canonical_graph(observation_, is_owner_)),
           components_(graph::strong_components(graph_.view())),
           retained_(graph_, components_, observation_),
-          walk_(graph_, observation_),
+          walk_(graph_, observation_, retained_),
           payload_work_left_(kPayloadPasses * (graph_.nodes() + graph_.edges.size()) + kSpareWork),
           cuts_payload_(components_.count(), false),
           builder_of_component_(components_.count(), kNone) {}

@@ -40,7 +40,7 @@ class BackReferenceKinds {
     // references on the cycle.
     BackReferenceKinds(const CollapsedGraph& graph,
                        const Component& component,
-                       const graph::Rows<>& holders,
+                       const graph::Rows& holders,
                        const Roles& roles,
                        const std::vector<char>& is_on_cycle,
                        WorkLimit& work)
@@ -81,7 +81,7 @@ class BackReferenceKinds {
 
     const CollapsedGraph& graph_;
     const Component& component_;
-    const graph::Rows<>& holders_;
+    const graph::Rows& holders_;
     const Roles& roles_;
     const std::vector<char>& is_on_cycle_;
     WorkLimit& work_;

@@ -306,7 +306,7 @@ class BackReferenceSearch {
     const Component& component_;
     const Cycle& cycle_;
     std::vector<std::uint32_t> roots_;
-    graph::Rows<> holders_;  // per node: the references to the node
+    graph::Rows holders_;  // per node: the references to the node
     Roles roles_;
     std::vector<char> is_back_;  // per reference: leads back to the object tried last
     // Per node: nonzero if no back references lead to the node, or if removing them leaves no

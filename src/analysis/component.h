@@ -41,7 +41,7 @@ class ComponentExtractor {
     const CollapsedGraph& graph_;
     const graph::StrongComponents& components_;
     const RetainedSize& retained_;
-    graph::Rows<> members_;                // collapsed nodes by component
+    graph::Rows members_;                  // collapsed nodes by component
     std::vector<std::uint32_t> position_;  // per collapsed node: its number in the component
 };
 

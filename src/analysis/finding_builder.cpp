@@ -278,13 +278,7 @@ void FindingBuilder::absorb(FindingBuilder&& other) {
 
 // Skips owners of storages that both findings share, because these owners are already listed.
 void FindingBuilder::absorb_owners(FindingBuilder&& other) {
-    std::vector<std::pair<std::uint32_t, std::uint64_t>> keys;
-    for (const auto& [key, group] : other.group_of_) {
-        keys.emplace_back(group, key);
-    }
-    std::ranges::sort(keys);
-    for (const auto& [index, key] : keys) {
-        OwnerGroup& group = other.groups_[index];
+    for (OwnerGroup& group : other.groups_) {
         std::erase_if(group.summary.storages, [&](const model::StorageShare& share) {
             const auto storage = static_cast<std::uint32_t>(index_of(share.storage));
             const bool listed =
@@ -296,7 +290,7 @@ void FindingBuilder::absorb_owners(FindingBuilder&& other) {
             continue;
         }
         const auto [known, fresh] =
-            group_of_.try_emplace(key, static_cast<std::uint32_t>(groups_.size()));
+            group_of_.try_emplace(group.key, static_cast<std::uint32_t>(groups_.size()));
         if (!fresh) {
             OwnerGroup& same = groups_[known->second];
             same.summary.count += group.summary.count;
@@ -309,7 +303,7 @@ void FindingBuilder::absorb_owners(FindingBuilder&& other) {
             groups_.push_back(std::move(group));
         } else {
             group_of_.erase(known);
-            omitted_groups_.insert(key);
+            omitted_groups_.insert(group.key);
         }
     }
     omitted_groups_.merge(other.omitted_groups_);
@@ -363,7 +357,8 @@ void FindingBuilder::add_owner(const ReachedOwner& reached,
     group.summary.path = walk.path_text(walk.node_of(reached), false);
     group.generic_path = walk.path_text(walk.node_of(reached), true);
     group.path_hash = reached.path_hash;
-    group_of_.emplace(reached.group, static_cast<std::uint32_t>(groups_.size()));
+    group.key = reached.group;
+    group_of_.emplace(group.key, static_cast<std::uint32_t>(groups_.size()));
     groups_.push_back(std::move(group));
 }
 

@@ -81,6 +81,7 @@ class FindingBuilder {
 
   private:
     struct OwnerGroup {
+        std::uint64_t key = 0;  // ReachedOwner::group
         model::OwnerSummary summary;
         std::string generic_path;  // path with [x] instead of indices
         std::uint64_t path_hash = 0;
@@ -98,7 +99,7 @@ class FindingBuilder {
     model::Finding finding_;
     std::size_t described_nodes_ = 0;
     std::size_t described_references_ = 0;
-    std::unordered_map<std::uint64_t, std::uint32_t> group_of_;  // ReachedOwner::group -> index
+    std::unordered_map<std::uint64_t, std::uint32_t> group_of_;  // by key: index
     std::vector<OwnerGroup> groups_;
     std::unordered_set<std::uint64_t> omitted_groups_;
     std::unordered_map<std::uint32_t, std::uint64_t> shared_;

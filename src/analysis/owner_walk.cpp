@@ -20,22 +20,14 @@ std::uint64_t combine(std::uint64_t a, std::uint64_t b) {
     return a ^ (a >> 32);
 }
 
-std::vector<std::uint32_t> owner_nodes(const CollapsedGraph& graph,
-                                       const model::Observation& observation) {
-    std::vector<std::uint32_t> nodes;
-    nodes.reserve(observation.owners.size());
-    for (const model::DeviceOwner& owner : observation.owners) {
-        nodes.push_back(graph.collapsed_of[index_of(owner.node)]);
-    }
-    return nodes;
-}
-
 }  // namespace
 
-OwnerWalk::OwnerWalk(const CollapsedGraph& graph, const model::Observation& observation)
+OwnerWalk::OwnerWalk(const CollapsedGraph& graph,
+                     const model::Observation& observation,
+                     const RetainedSize& retained)
     : graph_(graph),
       observation_(observation),
-      owners_of_(graph::listed_by(owner_nodes(graph, observation), graph.nodes())),
+      retained_(retained),
       seen_(graph.nodes(), 0),
       storage_seen_(observation.storages.size(), 0),
       reached_by_(graph.nodes(), kNone),
@@ -76,14 +68,13 @@ void OwnerWalk::visit(std::uint32_t node,
 }
 
 void OwnerWalk::collect(std::uint32_t node) {
-    for (const std::uint32_t owner : owners_of_.of(node)) {
+    for (const std::uint32_t owner : retained_.owners_of(node)) {
         reached_.push_back(
             {owner, combine(generic_path_[node], owner_hash_[owner]), indexed_path_[node]});
         const std::size_t storage = index_of(observation_.owners[owner].storage);
         if (storage_seen_[storage] != walks_) {
             storage_seen_[storage] = walks_;
-            const model::Storage& block = observation_.storages[storage];
-            bytes_ += block.released ? block.bytes : 0;
+            bytes_ += retained_.is_released(owner) ? observation_.storages[storage].bytes : 0;
         }
     }
 }

@@ -24,7 +24,9 @@ struct ReachedOwner {
 // references.
 class OwnerWalk {
   public:
-    OwnerWalk(const CollapsedGraph& graph, const model::Observation& observation);
+    OwnerWalk(const CollapsedGraph& graph,
+              const model::Observation& observation,
+              const RetainedSize& retained);
 
     // Searches from the holders of `cycle`. Returns false without searching once the total work of
     // all walks exceeds a limit. The limit is needed because one large structure may be reachable
@@ -54,8 +56,8 @@ class OwnerWalk {
 
     const CollapsedGraph& graph_;
     const model::Observation& observation_;
+    const RetainedSize& retained_;
     std::vector<std::uint64_t> owner_hash_;  // per owner: type, size, shape ...
-    graph::Rows<> owners_of_;                // per collapsed node: owner indices
     std::vector<std::uint64_t> text_hash_;   // per string
     std::vector<std::uint32_t> seen_;        // per node: number of the latest walk that reached it
     std::vector<std::uint32_t> storage_seen_;  // per storage: likewise

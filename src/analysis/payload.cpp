@@ -196,8 +196,9 @@ class LastReferences {
         if (enters_another_cycle(node)) {
             return !is_kept_alone();
         }
-        return std::ranges::any_of(held_.owned_by(node), [this](const Owned& owned) {
-            return owned.released && (!is_kept_alone() || held_.keeper_of(owned.storage) == own_);
+        return std::ranges::any_of(held_.owners_of(node), [this](std::uint32_t owner) {
+            return held_.is_released(owner) &&
+                   (!is_kept_alone() || held_.keeper_of(held_.storage_of(owner)) == own_);
         });
     }
 

@@ -19,7 +19,7 @@ std::uint32_t unite(std::uint32_t a, std::uint32_t b) {
 
 // Nodes by descending component number, which is a topological order of the components.
 std::vector<std::uint32_t> topological_order(const graph::StrongComponents& components) {
-    const graph::Rows<> members = graph::listed_by(components.of, components.count());
+    const graph::Rows members = graph::listed_by(components.of, components.count());
     std::vector<std::uint32_t> order;
     order.reserve(components.of.size());
     for (std::uint32_t component = components.count(); component-- > 0;) {
@@ -28,35 +28,34 @@ std::vector<std::uint32_t> topological_order(const graph::StrongComponents& comp
     return order;
 }
 
+// The node of each owner.
+std::vector<std::uint32_t> nodes_of_owners(const CollapsedGraph& graph,
+                                           const model::Observation& observation) {
+    std::vector<std::uint32_t> nodes;
+    nodes.reserve(observation.owners.size());
+    for (const model::DeviceOwner& owner : observation.owners) {
+        nodes.push_back(graph.collapsed_of[index_of(owner.node)]);
+    }
+    return nodes;
+}
+
 }  // namespace
 
 RetainedSize::RetainedSize(const CollapsedGraph& graph,
                            const graph::StrongComponents& components,
                            const model::Observation& observation)
-    : component_of_(components.of), has_cycle_(components.cyclic), owned_(graph.nodes()) {
-    list_owned(graph, observation);
+    : observation_(observation),
+      component_of_(components.of),
+      has_cycle_(components.cyclic),
+      owners_of_(graph::listed_by(nodes_of_owners(graph, observation), graph.nodes())) {
     const std::vector<std::uint32_t> nodes = topological_order(components);
     number_tree_nodes(components, nodes);
-    tree_ = build_tree(graph, components, observation);
+    tree_ = build_tree(graph, components);
     mark_nodes_above_owners(graph, nodes);
     find_cycles_above(graph, components, nodes);
-    mark_kept_from_outside(graph, components, nodes, observation);
-    add_up(components, observation);
-    add_up_freed(graph, components, observation);
-}
-
-void RetainedSize::list_owned(const CollapsedGraph& graph, const model::Observation& observation) {
-    const auto node_of = [&](const model::DeviceOwner& owner) {
-        return graph.collapsed_of[index_of(owner.node)];
-    };
-    for (const model::DeviceOwner& owner : observation.owners) {
-        owned_.count(node_of(owner));
-    }
-    owned_.begin_filling();
-    for (const model::DeviceOwner& owner : observation.owners) {
-        owned_.fill(node_of(owner),
-                    {owner.storage, observation.storages[index_of(owner.storage)].released});
-    }
+    mark_kept_from_outside(graph, components, nodes);
+    add_up(components);
+    add_up_freed(graph, components);
 }
 
 void RetainedSize::number_tree_nodes(const graph::StrongComponents& components,
@@ -78,9 +77,8 @@ void RetainedSize::number_tree_nodes(const graph::StrongComponents& components,
 }
 
 graph::DominatorTree RetainedSize::build_tree(const CollapsedGraph& graph,
-                                              const graph::StrongComponents& components,
-                                              const model::Observation& observation) {
-    graph::Rows rows(first_storage_ + observation.storages.size());
+                                              const graph::StrongComponents& components) {
+    graph::Rows rows(first_storage_ + observation_.storages.size());
     const auto for_each_reference = [&](auto&& visit) {
         for (std::uint32_t node = 0; node < graph.nodes(); ++node) {
             const std::uint32_t component = components.of[node];
@@ -93,11 +91,10 @@ graph::DominatorTree RetainedSize::build_tree(const CollapsedGraph& graph,
                     visit(position_of_node_[node], position_of_component_[target]);
                 }
             }
-        }
-        for (const model::DeviceOwner& owner : observation.owners) {
-            const std::uint32_t node = graph.collapsed_of[index_of(owner.node)];
-            visit(position_of_node_[node],
-                  first_storage_ + static_cast<std::uint32_t>(index_of(owner.storage)));
+            for (const std::uint32_t owner : owners_of(node)) {
+                const auto storage = static_cast<std::uint32_t>(index_of(storage_of(owner)));
+                visit(position_of_node_[node], first_storage_ + storage);
+            }
         }
     };
     for_each_reference([&](std::uint32_t, std::uint32_t to) { rows.count(to); });
@@ -151,13 +148,12 @@ std::uint32_t RetainedSize::cycles_to(std::uint32_t component,
 // Breaking the cycles of a component frees a storage if none of its owners can be reached from
 // another cycle.
 void RetainedSize::add_up_freed(const CollapsedGraph& graph,
-                                const graph::StrongComponents& components,
-                                const model::Observation& observation) {
+                                const graph::StrongComponents& components) {
     freed_ = held_;
-    std::vector<bool> counted(observation.storages.size(), false);
-    for (const model::DeviceOwner& owner : observation.owners) {
+    std::vector<bool> counted(observation_.storages.size(), false);
+    for (const model::DeviceOwner& owner : observation_.owners) {
         const std::size_t s = index_of(owner.storage);
-        const model::Storage& storage = observation.storages[s];
+        const model::Storage& storage = observation_.storages[s];
         const std::uint32_t component = component_of_[graph.collapsed_of[index_of(owner.node)]];
         if (!storage.released || keeper_[s] == kNone || counted[s] ||
             cycles_to(component, components) == keeper_[s]) {
@@ -179,8 +175,7 @@ double RetainedSize::freed_with(std::uint32_t node) const {
 
 void RetainedSize::mark_kept_from_outside(const CollapsedGraph& graph,
                                           const graph::StrongComponents& components,
-                                          std::span<const std::uint32_t> holders_first,
-                                          const model::Observation& observation) {
+                                          std::span<const std::uint32_t> holders_first) {
     std::vector<bool> referenced(graph.nodes(), false);
     std::vector<bool> below_root(graph.nodes(), false);
     for (const std::uint32_t node : holders_first) {
@@ -194,16 +189,15 @@ void RetainedSize::mark_kept_from_outside(const CollapsedGraph& graph,
             below_root[target] = below_root[target] || below_root[node];
         }
     }
-    kept_from_outside_.assign(observation.storages.size(), false);
-    for (const model::DeviceOwner& owner : observation.owners) {
+    kept_from_outside_.assign(observation_.storages.size(), false);
+    for (const model::DeviceOwner& owner : observation_.owners) {
         if (below_root[graph.collapsed_of[index_of(owner.node)]]) {
             kept_from_outside_[index_of(owner.storage)] = true;
         }
     }
 }
 
-void RetainedSize::add_up(const graph::StrongComponents& components,
-                          const model::Observation& observation) {
+void RetainedSize::add_up(const graph::StrongComponents& components) {
     const auto positions = static_cast<std::uint32_t>(tree_.parent.size());
     std::vector<std::uint32_t> nearest(positions, kNone);  // nearest dominator with a cycle
     for (std::uint32_t c = 0; c < components.count(); ++c) {
@@ -218,9 +212,9 @@ void RetainedSize::add_up(const graph::StrongComponents& components,
     }
     kept_.assign(positions, 0);
     held_.assign(components.count(), 0);
-    keeper_.assign(observation.storages.size(), kNone);
-    for (std::uint32_t s = 0; s < observation.storages.size(); ++s) {
-        const model::Storage& storage = observation.storages[s];
+    keeper_.assign(observation_.storages.size(), kNone);
+    for (std::uint32_t s = 0; s < observation_.storages.size(); ++s) {
+        const model::Storage& storage = observation_.storages[s];
         keeper_[s] = nearest[first_storage_ + s];
         if (!storage.released) {
             continue;

@@ -15,12 +15,6 @@
 
 namespace cyclewatch::analysis {
 
-// A storage that a node owns.
-struct Owned {
-    model::StorageId storage;
-    bool released;  // false: a live object still holds it
-};
-
 // Builds one dominator tree over components, their members and storages. A component with a cycle
 // is one node that refers to all its members; references among the members are omitted. The tree
 // therefore provides the retained sizes of both the component and each member.
@@ -65,7 +59,8 @@ class RetainedSize {
 
     // True if `node` owns a storage that the collection frees.
     [[nodiscard]] bool owns_released(std::uint32_t node) const {
-        return std::ranges::any_of(owned_.of(node), &Owned::released);
+        return std::ranges::any_of(owners_of(node),
+                                   [this](std::uint32_t owner) { return is_released(owner); });
     }
 
     // True if `node`, or a node that can be reached from it, owns a storage that the collection
@@ -74,9 +69,18 @@ class RetainedSize {
         return leads_to_released_[component_of_[node]];
     }
 
-    // The storages that `node` itself owns.
-    [[nodiscard]] std::span<const Owned> owned_by(std::uint32_t node) const {
-        return owned_.of(node);
+    // The owners (indexes into Observation::owners) that `node` represents.
+    [[nodiscard]] std::span<const std::uint32_t> owners_of(std::uint32_t node) const {
+        return owners_of_.of(node);
+    }
+
+    [[nodiscard]] model::StorageId storage_of(std::uint32_t owner) const {
+        return observation_.owners[owner].storage;
+    }
+
+    // True if the collection frees the storage of `owner`; false if a live object still holds it.
+    [[nodiscard]] bool is_released(std::uint32_t owner) const {
+        return observation_.storages[index_of(storage_of(owner))].released;
     }
 
     // The component whose held_by() includes `storage`, or kNone.
@@ -92,12 +96,10 @@ class RetainedSize {
     }
 
   private:
-    void list_owned(const CollapsedGraph& graph, const model::Observation& observation);
     void number_tree_nodes(const graph::StrongComponents& components,
                            std::span<const std::uint32_t> holders_first);
     [[nodiscard]] graph::DominatorTree build_tree(const CollapsedGraph& graph,
-                                                  const graph::StrongComponents& components,
-                                                  const model::Observation& observation);
+                                                  const graph::StrongComponents& components);
     void mark_nodes_above_owners(const CollapsedGraph& graph,
                                  std::span<const std::uint32_t> holders_first);
     void find_cycles_above(const CollapsedGraph& graph,
@@ -105,15 +107,13 @@ class RetainedSize {
                            std::span<const std::uint32_t> holders_first);
     [[nodiscard]] std::uint32_t cycles_to(std::uint32_t component,
                                           const graph::StrongComponents& components) const;
-    void add_up_freed(const CollapsedGraph& graph,
-                      const graph::StrongComponents& components,
-                      const model::Observation& observation);
+    void add_up_freed(const CollapsedGraph& graph, const graph::StrongComponents& components);
     void mark_kept_from_outside(const CollapsedGraph& graph,
                                 const graph::StrongComponents& components,
-                                std::span<const std::uint32_t> holders_first,
-                                const model::Observation& observation);
-    void add_up(const graph::StrongComponents& components, const model::Observation& observation);
+                                std::span<const std::uint32_t> holders_first);
+    void add_up(const graph::StrongComponents& components);
 
+    const model::Observation& observation_;
     std::vector<std::uint32_t> component_of_;           // per node
     std::vector<std::uint32_t> position_of_node_;       // in the tree
     std::vector<std::uint32_t> position_of_component_;  // without a cycle: that of its only node
@@ -130,7 +130,7 @@ class RetainedSize {
     std::vector<bool> leads_to_released_;  // per component
     std::vector<bool> one_way_;            // per component
     std::vector<bool> has_cycle_;          // per component
-    graph::Rows<Owned> owned_;             // per node
+    graph::Rows owners_of_;                // per node
     std::vector<bool> kept_from_outside_;  // per storage
 };
 

@@ -23,7 +23,7 @@ class Roles {
     static constexpr int kDeepestContainer = 3;  // a list of tuples in a dict
 
     // `holders` lists the references that lead to each node of the component.
-    Roles(const CollapsedGraph& graph, const Component& component, const graph::Rows<>& holders)
+    Roles(const CollapsedGraph& graph, const Component& component, const graph::Rows& holders)
         : graph_(graph), component_(component), holders_(holders) {}
 
     // `_parent`, `_Child__parent` (the mangled form of `__parent`) and `parent` have the same plain
@@ -46,7 +46,7 @@ class Roles {
   private:
     const CollapsedGraph& graph_;
     const Component& component_;
-    const graph::Rows<>& holders_;
+    const graph::Rows& holders_;
 };
 
 }  // namespace cyclewatch::analysis

@@ -58,7 +58,7 @@ std::vector<std::uint32_t> ways_back(const Component& component,
     const auto counts = [&](std::uint32_t e) {
         return (dead.empty() || dead[e] == 0) && number[component.holder[e]] != 0;
     };
-    graph::Rows<> holders(component.size() - unreached + 1);
+    graph::Rows holders(component.size() - unreached + 1);
     for (std::uint32_t e = 0; e < component.targets.size(); ++e) {
         if (counts(e)) {
             holders.count(number[component.targets[e]] - 1);

@@ -24,7 +24,6 @@ struct AdjacencyView {
 
 // Builds the compressed rows with a counting sort. Call count() for every (row, item) pair, then
 // begin_filling(), then fill() for the same pairs.
-template <typename Item = std::uint32_t>
 class Rows {
   public:
     explicit Rows(std::size_t rows) : first_(rows + 1, 0) {}
@@ -34,9 +33,9 @@ class Rows {
         next_.assign(first_.begin(), first_.end() - 1);
         items_.resize(first_.back());
     }
-    void fill(std::uint32_t row, Item item) { items_[next_[row]++] = item; }
+    void fill(std::uint32_t row, std::uint32_t item) { items_[next_[row]++] = item; }
 
-    [[nodiscard]] std::span<const Item> of(std::uint32_t row) const {
+    [[nodiscard]] std::span<const std::uint32_t> of(std::uint32_t row) const {
         return std::span(items_).subspan(first_[row], first_[row + 1] - first_[row]);
     }
     // REQUIRES: the items are node numbers.
@@ -45,13 +44,13 @@ class Rows {
   private:
     std::vector<std::uint32_t> first_;
     std::vector<std::uint32_t> next_;
-    std::vector<Item> items_;
+    std::vector<std::uint32_t> items_;
 };
 
 // Inverts `row_of`. Row r of the result lists the positions i with row_of[i] == r in ascending
 // order. Positions i with row_of[i] == UINT32_MAX are not in any row.
-inline Rows<> listed_by(std::span<const std::uint32_t> row_of, std::size_t rows) {
-    Rows<> listed(rows);
+inline Rows listed_by(std::span<const std::uint32_t> row_of, std::size_t rows) {
+    Rows listed(rows);
     for (const std::uint32_t row : row_of) {
         if (row != UINT32_MAX) {
             listed.count(row);

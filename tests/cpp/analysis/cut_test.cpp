@@ -178,31 +178,6 @@ TEST(Cut, ShowsHowToChangeEachKindOfBackReference) {
         << finding.advice;
 }
 
-TEST(Cut, DeclaresTheNewNameOfADataclassWithSlotsAsAField) {
-    const auto advice = [](std::string_view first, std::string_view second) {
-        model::Observation observation = observe(
-            "T=m.Trainer T.w->t:owner(8) A=m.A@/x/a.py:1 B=m.B@/x/b.py:1 C=m.C@/x/c.py:1 "
-            "T.c->C C.trainer->T T.a->A T.b->B A" +
-            std::string(first) + "trainer->T B" + std::string(second) + "trainer->T");
-        model::ReferenceGraph& graph = observation.graph;
-        const model::AttributeSite field{.holder = graph.strings.intern("m.B"),
-                                         .attribute = graph.strings.intern("trainer"),
-                                         .value = model::ValueOrigin::taken,
-                                         .location = {graph.strings.intern("/x/b.py"), 1, {}},
-                                         .is_generated = true};
-        graph.attribute_sites.push_back(field);
-        return analyze(observation).at(0).advice;
-    };
-    const std::string slot = "For a slot, replace the name in `__slots__`.";
-    const std::string field =
-        "For a dataclass with slots, declare the new name as a field with `init=False`.";
-    EXPECT_NE(advice(".", "/slot:").find("`trainer`. " + field), std::string::npos)
-        << advice(".", "/slot:");
-    EXPECT_EQ(advice(".", "/slot:").find(slot), std::string::npos);
-    EXPECT_NE(advice("/slot:", "/slot:").find(field), std::string::npos);
-    EXPECT_EQ(advice("/slot:", ".").find(field), std::string::npos);
-}
-
 TEST(Cut, DoesNotAdviseWeakReferencesToAParentThatDoesNotSupportThem) {
     model::Observation observation =
         observe("T=m.Trainer T.a->A T.b->B A.trainer->T B.trainer->T T.w->t:owner(8)");

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Findings that one code change fixes become one finding with variants.
-#include "analysis/merge_findings.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
