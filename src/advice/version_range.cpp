@@ -17,17 +17,9 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-// Returns -1, 0 or 1. "2.0" equals "2.0.0".
-int compare(const Version& a, const Version& b) {
-    const std::size_t parts = std::max(a.release.size(), b.release.size());
-    for (std::size_t i = 0; i < parts; ++i) {
-        const std::uint64_t left = i < a.release.size() ? a.release[i] : 0;
-        const std::uint64_t right = i < b.release.size() ? b.release[i] : 0;
-        if (left != right) {
-            return left < right ? -1 : 1;
-        }
-    }
-    return static_cast<int>(b.before_release) - static_cast<int>(a.before_release);
+std::strong_ordering operator<=>(const Version& a, const Version& b) {
+    const std::strong_ordering order = a.release <=> b.release;
+    return order != 0 ? order : b.before_release <=> a.before_release;
 }
 
 }  // namespace
@@ -53,6 +45,9 @@ std::optional<Version> parse_version(std::string_view text) {
     if (version.release.empty()) {
         return std::nullopt;
     }
+    while (!version.release.empty() && version.release.back() == 0) {
+        version.release.pop_back();
+    }
     const std::string_view rest = text.substr(static_cast<std::size_t>(at - text.data()));
     const std::string_view suffix = rest.substr(0, rest.find('+'));
     for (const std::string_view mark : {"a", "b", "rc", "dev", "alpha", "beta"}) {
@@ -63,19 +58,20 @@ std::optional<Version> parse_version(std::string_view text) {
 
 std::optional<VersionRange::Clause> VersionRange::parse_clause(std::string_view text) {
     // Two-character operators first: "<" is a prefix of "<=".
-    static constexpr std::array<std::pair<std::string_view, Relation>, 6> kRelations{{
-        {">=", Relation::at_least},
-        {"<=", Relation::at_most},
-        {"==", Relation::equal},
-        {"!=", Relation::unequal},
-        {">", Relation::greater},
-        {"<", Relation::less},
+    using Order = std::strong_ordering;
+    static constexpr std::array<std::pair<std::string_view, bool (*)(Order)>, 6> kRelations{{
+        {">=", [](Order order) { return order >= 0; }},
+        {"<=", [](Order order) { return order <= 0; }},
+        {"==", [](Order order) { return order == 0; }},
+        {"!=", [](Order order) { return order != 0; }},
+        {">", [](Order order) { return order > 0; }},
+        {"<", [](Order order) { return order < 0; }},
     }};
     text = trimmed(text);
-    for (const auto& [sign, relation] : kRelations) {
+    for (const auto& [sign, holds] : kRelations) {
         if (text.starts_with(sign)) {
             const std::optional<Version> bound = parse_version(text.substr(sign.size()));
-            return bound ? std::optional(Clause{relation, *bound}) : std::nullopt;
+            return bound ? std::optional(Clause{holds, *bound}) : std::nullopt;
         }
     }
     return std::nullopt;
@@ -99,22 +95,7 @@ std::optional<VersionRange> VersionRange::parse(std::string_view text) {
 
 bool VersionRange::contains(const Version& version) const {
     return std::ranges::all_of(clauses_, [&version](const Clause& clause) {
-        const int order = compare(version, clause.bound);
-        switch (clause.relation) {
-            case Relation::less:
-                return order < 0;
-            case Relation::at_most:
-                return order <= 0;
-            case Relation::equal:
-                return order == 0;
-            case Relation::unequal:
-                return order != 0;
-            case Relation::at_least:
-                return order >= 0;
-            case Relation::greater:
-                return order > 0;
-        }
-        return false;
+        return clause.holds(version <=> clause.bound);
     });
 }
 

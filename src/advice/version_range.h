@@ -3,6 +3,7 @@
 // needed to distinguish affected releases from fixed ones.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -12,7 +13,7 @@ namespace cyclewatch::advice {
 
 // A local version label ("+cu121") is ignored.
 struct Version {
-    std::vector<std::uint64_t> release;
+    std::vector<std::uint64_t> release;  // without trailing zeros: "2.0" equals "2.0.0"
     bool before_release = false;  // a pre-release or development release: "2.0rc1", "2.0.dev3"
 };
 
@@ -28,9 +29,8 @@ class VersionRange {
     [[nodiscard]] bool contains(const Version& version) const;
 
   private:
-    enum class Relation : std::uint8_t { less, at_most, equal, unequal, at_least, greater };
     struct Clause {
-        Relation relation = Relation::equal;
+        bool (*holds)(std::strong_ordering order);  // `order`: the version relative to `bound`
         Version bound;
     };
 

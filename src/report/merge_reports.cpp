@@ -2,6 +2,7 @@
 #include "report/merge.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -33,51 +34,38 @@ Identity identity(const ProgramInfo& process) {
 // Maps each process to the report that provides the data of the process.
 using Sources = std::map<Identity, const Report*>;
 
-bool is_source(const Report* report, const Sources& sources) {
-    return std::ranges::any_of(sources,
-                               [report](const auto& entry) { return entry.second == report; });
-}
-
-// Makes `report` the data source for all of its processes. If earlier reports already contain all
-// of these processes, `report` is used only if one of those reports has exactly the same processes
-// and covers less time; `report` then replaces it. Reports must be added in ascending order of
-// their number of processes. Returns false if `report` and an earlier report share processes, but
-// `report` does not contain all processes of the earlier report.
-bool add_source(const Report& report, Sources& sources) {
-    std::set<const Report*> rivals;
-    std::size_t contested = 0;
-    for (const ProgramInfo& process : report.processes) {
-        if (const auto found = sources.find(identity(process)); found != sources.end()) {
-            rivals.insert(found->second);
-            ++contested;
-        }
-    }
-    if (!rivals.empty() && contested == report.processes.size()) {
-        const Report* rival = *rivals.begin();
-        const bool same_processes =
-            rivals.size() == 1 && rival->processes.size() == report.processes.size();
-        if (!same_processes || rival->stats.elapsed >= report.stats.elapsed) {
-            return true;
-        }
-    }
-    for (const ProgramInfo& process : report.processes) {
-        sources[identity(process)] = &report;
-    }
-    return std::ranges::none_of(
-        rivals, [&sources](const Report* rival) { return is_source(rival, sources); });
-}
-
+// A report that contains all processes of another report replaces it. However, a report is not used
+// if a smaller report exists for each of its processes, because it was merged from those reports.
+// Of two reports about the same processes, the one that covers more time is used.
 base::Result<Sources> choose_sources(std::span<const Report* const> reports) {
+    std::map<Identity, std::size_t> smallest;  // report about a process: its number of processes
+    for (const Report* report : reports) {
+        for (const ProgramInfo& process : report->processes) {
+            auto& size = smallest.try_emplace(identity(process), SIZE_MAX).first->second;
+            size = std::min(size, report->processes.size());
+        }
+    }
     std::vector<const Report*> order(reports.begin(), reports.end());
-    std::stable_sort(order.begin(), order.end(), [](const Report* a, const Report* b) {
-        return a->processes.size() < b->processes.size();
+    std::erase_if(order, [&](const Report* report) {
+        return std::ranges::all_of(report->processes, [&](const ProgramInfo& process) {
+            return smallest.at(identity(process)) < report->processes.size();
+        });
+    });
+    std::ranges::stable_sort(order, std::ranges::greater(), [](const Report* report) {
+        return std::pair(report->processes.size(), report->stats.elapsed);
     });
     Sources sources;
     for (const Report* report : order) {
-        if (!add_source(*report, sources)) {
+        const auto known = std::ranges::count_if(report->processes, [&](const auto& process) {
+            return sources.contains(identity(process));
+        });
+        if (known > 0 && known < std::ssize(report->processes)) {
             return base::Error{
                 "two merged reports have only some of their processes in common: merge the "
                 "original reports instead"};
+        }
+        for (const ProgramInfo& process : report->processes) {
+            sources.try_emplace(identity(process), report);
         }
     }
     return sources;
