@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 
 namespace cyclewatch::base {
 namespace {
@@ -100,21 +99,6 @@ std::size_t columns_of(char32_t c) {
     return in_any(c, kWide) ? 2 : 1;
 }
 
-// Length in bytes of the longest prefix that fits into `width` columns.
-std::size_t prefix_bytes(std::string_view text, std::size_t width) {
-    std::size_t at = 0;
-    std::size_t used = 0;
-    while (at < text.size()) {
-        std::size_t next = at;
-        used += columns_of(next_character(text, next));
-        if (used > width) {
-            break;
-        }
-        at = next;
-    }
-    return at;
-}
-
 // Start of the longest suffix that fits into `width` columns.
 std::size_t suffix_start(std::string_view text, std::size_t width) {
     std::size_t at = text.size();
@@ -184,6 +168,20 @@ std::size_t text_width(std::string_view text) {
         width += columns_of(next_character(text, at));
     }
     return width;
+}
+
+std::size_t prefix_bytes(std::string_view text, std::size_t width) {
+    std::size_t at = 0;
+    std::size_t used = 0;
+    while (at < text.size()) {
+        std::size_t next = at;
+        used += columns_of(next_character(text, next));
+        if (used > width) {
+            break;
+        }
+        at = next;
+    }
+    return at;
 }
 
 std::string truncate_end(std::string_view text, std::size_t width) {
@@ -342,10 +340,7 @@ std::string format_bytes(std::uint64_t bytes) {
         value /= 1024;
         ++unit;
     }
-    std::array<char, 32> text{};
-    std::snprintf(
-        text.data(), text.size(), value < 99.95 ? "%.1f %s" : "%.0f %s", value, kUnits[unit]);
-    return text.data();
+    return fixed(value, value < 99.95 ? 1 : 0) + " " + kUnits[unit];
 }
 
 }  // namespace cyclewatch::base

@@ -26,6 +26,9 @@ namespace cyclewatch::base {
     return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
 }
 
+// The length in bytes of the longest prefix that fits into `width` columns. REQUIRES: cleaned text.
+[[nodiscard]] std::size_t prefix_bytes(std::string_view text, std::size_t width);
+
 // Shortens `text` to at most `width` columns. truncate_end() puts "..." at the end.
 // truncate_middle() puts "..." in the middle, because both ends of a path or a qualified name
 // matter. REQUIRES: cleaned text.

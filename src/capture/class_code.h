@@ -14,7 +14,7 @@
 #include "capture/labelers/labelers.h"
 #include "capture/labelers/text.h"
 #include "compat/code_names.h"
-#include "model/column_range.h"
+#include "model/ids.h"
 
 namespace cyclewatch::capture {
 

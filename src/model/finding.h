@@ -11,7 +11,6 @@
 #include <tuple>
 #include <vector>
 
-#include "model/column_range.h"
 #include "model/enum_words.h"
 #include "model/ids.h"
 

@@ -11,7 +11,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model/column_range.h"
 #include "model/edge_label.h"
 #include "model/ids.h"
 

@@ -14,25 +14,6 @@ std::string trimmed(const std::string& text) {
     return text.substr(std::min(text.find_first_not_of(' '), text.size()));
 }
 
-// The number of bytes of `path` to show on a line of `room` columns. The line ends after a
-// separator or space if there is one.
-std::size_t end_of_line(std::string_view path, std::size_t room) {
-    std::size_t end = 0;
-    std::size_t separator = 0;
-    for (std::size_t next = 0; next < path.size();) {
-        const char first = path[next];
-        do {
-            ++next;  // the other bytes of a code point are 10xxxxxx
-        } while (next < path.size() && (static_cast<unsigned char>(path[next]) & 0xC0U) == 0x80U);
-        if (base::text_width(path.substr(0, next)) > room) {
-            return separator > 0 ? separator : std::max<std::size_t>(end, 1);
-        }
-        end = next;
-        separator = first == '/' || first == '\\' || first == ' ' ? end : separator;
-    }
-    return end;
-}
-
 }  // namespace
 
 Card::Card(std::size_t width, const Layout& layout)
@@ -87,7 +68,12 @@ void Card::add_truncated_columns(std::string_view word,
 
 void Card::add_path(std::string_view path) {
     while (!path.empty()) {
-        const std::size_t end = end_of_line(path, room() - 2);
+        std::size_t end = std::max<std::size_t>(base::prefix_bytes(path, room() - 2), 1);
+        if (end < path.size()) {
+            // Break after a separator, if there is one, to keep the file name on one line.
+            const std::size_t separator = path.substr(0, end).find_last_of("/\\ ");
+            end = separator == std::string_view::npos ? end : separator + 1;
+        }
         add("", "  " + std::string(path.substr(0, end)));
         path.remove_prefix(end);
     }
