@@ -46,10 +46,6 @@ class OwnerDetector {
                 OwnerRegistry& registry,
                 Detection& detection);
 
-    // Number of types that detect() classified because no verdict from an earlier collection could
-    // be reused.
-    [[nodiscard]] std::size_t classified_types() const noexcept { return types_.classified(); }
-
   private:
     // An object outside the set.
     struct OutsideEntry {

@@ -21,7 +21,6 @@ constexpr auto kNoneRemembered = [] {
 
 void TypeVerdicts::begin(OwnerRegistry& registry) noexcept {
     remembered_ = kNoneRemembered;
-    classified_ = 0;
     ++round_;
     if (registry_ != &registry || registry_version_ != registry.version() || round_ == 0) {
         registry_ = &registry;
@@ -42,7 +41,6 @@ void TypeVerdicts::renew(TypeVerdict& verdict, PyTypeObject* type) noexcept {
 }
 
 void TypeVerdicts::classify(TypeVerdict& verdict, PyTypeObject* type) noexcept {
-    ++classified_;
     verdict.traversal = python::TypeTraversal(type);
     if (!outlives_set(reinterpret_cast<PyObject*>(type))) {
         verdict.traversal.include_type();

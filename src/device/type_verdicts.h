@@ -64,10 +64,6 @@ class TypeVerdicts {
         remembered_[slot_of(verdict.traversal.type())] = &verdict;
     }
 
-    // Number of types that were classified in this collection, because no earlier verdict could be
-    // reused.
-    [[nodiscard]] std::size_t classified() const noexcept { return classified_; }
-
   private:
     static std::size_t slot_of(PyTypeObject* type) noexcept {
         return (reinterpret_cast<std::uintptr_t>(type) >> 5) % 256;
@@ -78,7 +74,6 @@ class TypeVerdicts {
     OwnerRegistry* registry_ = nullptr;
     std::uint32_t round_ = 0;
     std::uint32_t registry_version_ = 0;
-    std::size_t classified_ = 0;
     std::array<TypeVerdict, 512> verdicts_{};
     // Elements of verdicts_. An element may have been overwritten by the verdict on another type.
     std::array<const TypeVerdict*, 256> remembered_{};

@@ -279,7 +279,9 @@ figure, resource, door, plain, builtin = Figure(), Resource(), Door(), Plain(), 
 pool, bus, candle, shop, session = Pool(), Bus(), Candle(), Shop(), Session()
 )";
 
-TEST(EndMethod, IsTheFirstNameDefinedAsAFunctionByTheClassOrABase) {
+// The method is defined by the class or a base. Unless the class is a context manager, the method
+// needs no arguments and clears something.
+TEST(EndMethod, IsTheFirstSuitableName) {
     PythonScript script(kEndMethods);
     const auto name_of = [&](const char* variable) {
         return std::string(capture::find_end_method(Py_TYPE(script[variable])).name);
@@ -290,13 +292,6 @@ TEST(EndMethod, IsTheFirstNameDefinedAsAFunctionByTheClassOrABase) {
     EXPECT_EQ(name_of("plain"), "");
     EXPECT_EQ(name_of("builtin"), "");
     EXPECT_EQ(name_of("session"), "__exit__");
-}
-
-TEST(EndMethod, NeedsNoArgumentsAndClearsSomethingUnlessTheClassIsAContextManager) {
-    PythonScript script(kEndMethods);
-    const auto name_of = [&](const char* variable) {
-        return std::string(capture::find_end_method(Py_TYPE(script[variable])).name);
-    };
     EXPECT_EQ(name_of("pool"), "close");
     EXPECT_EQ(name_of("bus"), "stop");
     EXPECT_EQ(name_of("candle"), "");

@@ -24,72 +24,6 @@ namespace {
 
 using Visited = std::vector<PyObject*>;
 
-int append_name(PyObject* name, PyObject*, void* arg) {
-    static_cast<std::string*>(arg)->append(PyUnicode_AsUTF8(name)).append(" ");
-    return 0;
-}
-
-std::string attribute_names(PyObject* object) {
-    std::string names;
-    cyclewatch_visit_attribute_values(object, append_name, &names);
-    return names;
-}
-
-constexpr const char* kThings = R"(
-class Thing: pass
-plain, opened, deleted = Thing(), Thing(), Thing()
-plain.first = plain.second = []
-opened.first = []
-opened_dict = opened.__dict__
-deleted.first, deleted.second = [], []
-del deleted.first
-class Slotted: __slots__ = ('left', 'right')
-slotted = Slotted(); slotted.right = []
-class Var(tuple): pass
-var = Var((1, 2, 3)); var.mark = []
-class Number(int): pass
-number = Number(1 << 200); number.mark = []
-)";
-
-TEST(ObjectLayout, AttributeValuesHaveNames) {
-    PythonScript script(kThings);
-    EXPECT_EQ(attribute_names(script["plain"]), "first second ");
-    EXPECT_EQ(attribute_names(script["deleted"]), "second ");
-    EXPECT_EQ(attribute_names(script["slotted"]), "");
-}
-
-TEST(ObjectLayout, FindsAnExistingDict) {
-    PythonScript script(kThings);
-    EXPECT_EQ(cyclewatch_existing_dict(script["opened"]), script["opened_dict"]);
-    for (const char* name : {"var", "number"}) {
-        PyObject* dict = script.eval(std::string(name) + ".__dict__");
-        EXPECT_EQ(cyclewatch_existing_dict(script[name]), dict) << name;
-    }
-}
-
-TEST(ObjectLayout, DictsThatBorrowValuesDoNotVisitThem) {
-    PythonScript script(kThings);
-    PyObject* dict = script["opened_dict"];
-    bool visits_value = false;
-    Py_TYPE(dict)->tp_traverse(
-        dict,
-        [](PyObject* referent, void* arg) {
-            *static_cast<bool*>(arg) |= PyList_Check(referent) != 0;
-            return 0;
-        },
-        &visits_value);
-    EXPECT_EQ(cyclewatch_dict_borrows_values(dict) == 0, visits_value);
-}
-
-TEST(ObjectLayout, UnreliableLayoutsAreNotUsed) {
-    PythonScript script(kThings);
-    cyclewatch_unreliable_layouts =
-        CYCLEWATCH_LAYOUT_INLINE_VALUES | CYCLEWATCH_LAYOUT_INSTANCE_DICT;
-    EXPECT_EQ(attribute_names(script["plain"]), "");
-    EXPECT_EQ(cyclewatch_existing_dict(script["opened"]), nullptr);
-    cyclewatch_unreliable_layouts = 0;
-}
-
 // Required by binary search.
 TEST(NativeMembers, TableIsSorted) {
     std::size_t count = 0;
@@ -256,21 +190,8 @@ class PlainInstance : public ::testing::Test {
         cw_learn_plain_instances(reinterpret_cast<PyTypeObject*>(script_["Dict"]));
     }
 
-    bool is_plain(const char* type) {
-        cw_plain_layout layout;
-        return cw_plain_layout_of(reinterpret_cast<PyTypeObject*>(script_[type]), &layout) != 0;
-    }
-
     PythonScript script_;
 };
-
-TEST_F(PlainInstance, ExcludesOtherLayouts) {
-    EXPECT_TRUE(is_plain("Slots"));
-    EXPECT_TRUE(is_plain("More"));
-    EXPECT_FALSE(is_plain("Wide"));
-    EXPECT_FALSE(is_plain("List"));
-    EXPECT_FALSE(is_plain("Meta"));
-}
 
 TEST_F(PlainInstance, VisitsTheSameReferencesAsTraverse) {
     for (const char* instance : {"made(Slots)",
@@ -335,23 +256,6 @@ TEST_F(PlainInstance, VisitsOwnedReferencesOfGeneratorsOnly) {
     }
 }
 
-TEST_F(PlainInstance, ReadsEntriesOfDictsWhoseKeysAreStrings) {
-    if (CYCLEWATCH_LAYOUTS_KNOWN == 0) {
-        GTEST_SKIP() << "the layout of dicts is unknown";
-    }
-    EXPECT_NE(cw_has_dict_entries(), 0);
-    Py_ssize_t count = 0;
-    const cw_dict_entry* const entries = cw_dict_entries(script_.eval("{'a': 1, 'b': []}"), &count);
-    ASSERT_NE(entries, nullptr);
-    EXPECT_EQ(count, 2);
-    EXPECT_EQ(PyList_CheckExact(entries[1].value), 1);
-    EXPECT_EQ(cw_dict_entries(script_.eval("{1: 'a'}"), &count), nullptr);
-}
-
-TEST_F(PlainInstance, ObjectsWithoutGcHeaderAreNotVisited) {
-    EXPECT_EQ(by_traversal(script_.eval("'text'")), Visited());
-}
-
 bool is_dead(const python::OwnedRef& weakref) {
     bool dead = false;
     python::with_world_stopped([&] { dead = cyclewatch_weakref_is_dead(weakref.get()) != 0; });
@@ -365,14 +269,6 @@ class WeakReference : public ::testing::Test {
   private:
     PythonScript script_{"class Sample: pass"};
 };
-
-TEST_F(WeakReference, IsDeadAfterItsObject) {
-    python::OwnedRef object = python::steal(make_object());
-    const python::OwnedRef weakref = python::steal(PyWeakref_NewRef(object.get(), nullptr));
-    EXPECT_FALSE(is_dead(weakref));
-    object.reset();
-    EXPECT_TRUE(is_dead(weakref));
-}
 
 // On free-threaded builds, a blocked thread cannot free the objects that only it may free.
 TEST_F(WeakReference, IsDeadIfItsObjectIsQueuedForItsThread) {

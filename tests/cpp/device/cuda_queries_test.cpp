@@ -55,19 +55,6 @@ TEST(CudaQueries, LoadNoLibrary) {
     EXPECT_GT(libraries_ever_loaded(), before);
 }
 
-TEST(CudaQueries, NeverCallTheRuntime) {
-    const DeviceFiles no_files;
-    const SimulatedRuntime runtime;
-    DeviceQueries queries(no_files.path());
-    EXPECT_FALSE(queries.accelerator_usable());
-    EXPECT_FALSE(any_answer(queries));
-    const SimulatedDriver driver;
-    driver.start();
-    EXPECT_TRUE(queries.accelerator_usable());
-    EXPECT_TRUE(any_answer(queries));
-    EXPECT_EQ(runtime.queries(), 0);
-}
-
 TEST(CudaQueries, UseDeviceFilesUntilCudaIsInitialized) {
     const SimulatedRuntime runtime;  // as after `import torch`; the driver is loaded later
     for (const auto& [file, usable] :
@@ -150,13 +137,6 @@ class CudaDriverTest : public ::testing::Test {
     test::SimulatedDriver library;
     std::unique_ptr<CudaDriver> driver;
 };
-
-TEST_F(CudaDriverTest, DoesNotInitializeCuda) {
-    EXPECT_EQ(driver->device_count(), std::nullopt);
-    EXPECT_FALSE(driver->memory().has_value());
-    EXPECT_FALSE(library.state().initialized);
-    EXPECT_EQ(library.queries(), 0);
-}
 
 TEST_F(CudaDriverTest, SendsNoQueryWithoutLiveContext) {
     library.start();
