@@ -39,10 +39,6 @@ static const struct member_names* names_for(PyObject* generator) {
     return PyGen_CheckExact(generator) ? &kGeneratorNames : &kAsyncGeneratorNames;
 }
 
-static int trusted(unsigned layout) {
-    return (cyclewatch_unreliable_layouts & layout) == 0;
-}
-
 #if CYCLEWATCH_FRAME_WORDS_ARE_TAGGED
 
 // Tag bits of a word. kNoObject is set if the word is not an object. kNotCounted is set if the word
@@ -177,7 +173,7 @@ static int visit_interpreter_frame(_PyInterpreterFrame* frame,
 }
 
 int cyclewatch_visit_frame(PyObject* object, cyclewatch_frame_visitor visit, void* arg) {
-    if (!trusted(CYCLEWATCH_LAYOUT_FRAMES)) {
+    if (cyclewatch_layouts_failed) {
         return 0;
     }
     PyFrameObject* frame = (PyFrameObject*)object;
@@ -259,7 +255,7 @@ static int topmost_object(const _PyInterpreterFrame* frame) {
 }
 
 int cyclewatch_visit_generator(PyObject* object, cyclewatch_frame_visitor visit, void* arg) {
-    if (!trusted(CYCLEWATCH_LAYOUT_GENERATORS)) {
+    if (cyclewatch_layouts_failed) {
         return 0;
     }
     PyGenObject* generator = (PyGenObject*)object;
@@ -294,7 +290,7 @@ int cyclewatch_visit_generator(PyObject* object, cyclewatch_frame_visitor visit,
 struct cyclewatch_position cyclewatch_frame_position(PyObject* object) {
     struct cyclewatch_position position = {NULL, NULL, 0};
     PyFrameObject* frame = (PyFrameObject*)object;
-    if (!trusted(CYCLEWATCH_LAYOUT_FRAMES) || frame->f_frame == NULL) {
+    if (cyclewatch_layouts_failed || frame->f_frame == NULL) {
         return position;
     }
     position.code = code_of(frame->f_frame);
@@ -305,7 +301,7 @@ struct cyclewatch_position cyclewatch_frame_position(PyObject* object) {
 
 struct cyclewatch_position cyclewatch_generator_position(PyObject* object) {
     struct cyclewatch_position position = {NULL, NULL, 0};
-    if (!trusted(CYCLEWATCH_LAYOUT_GENERATORS)) {
+    if (cyclewatch_layouts_failed) {
         return position;
     }
     PyGenObject* generator = (PyGenObject*)object;
@@ -428,7 +424,7 @@ void cyclewatch_visit_threads(cyclewatch_thread_visitor visit, void* arg) {
     PyThreadState* thread = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
     for (; thread != NULL; thread = PyThreadState_Next(thread)) {
         state.reference.thread = thread;
-        if (trusted(CYCLEWATCH_LAYOUT_FRAMES)) {
+        if (!cyclewatch_layouts_failed) {
             visit_running_frames(&state, thread);
         }
         const _PyErr_StackItem* handled = thread->exc_info;
@@ -496,7 +492,7 @@ static int visit_target(const struct cyclewatch_frame_reference* reference, void
 }
 
 static int traverse_owned(PyObject* generator, visitproc visit, void* arg) {
-    if (!trusted(CYCLEWATCH_LAYOUT_GENERATORS)) {
+    if (cyclewatch_layouts_failed) {
         return traverse_distinct(generator, visit, arg);
     }
     struct counted counted = {.visit = visit, .arg = arg};
@@ -549,7 +545,7 @@ static const struct cyclewatch_frame_words kFrameWords = {
 };
 
 const struct cyclewatch_frame_words* cyclewatch_words_of_frames(void) {
-    return trusted(CYCLEWATCH_LAYOUT_FRAMES) ? &kFrameWords : NULL;
+    return cyclewatch_layouts_failed ? NULL : &kFrameWords;
 }
 
 #else

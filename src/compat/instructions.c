@@ -128,8 +128,7 @@ int cyclewatch_byte_offset(Py_ssize_t index) {
 }
 
 int cyclewatch_next_instruction(PyCodeObject* code, struct cyclewatch_instruction* instruction) {
-    if ((cyclewatch_unreliable_layouts & CYCLEWATCH_LAYOUT_INSTRUCTIONS) != 0 ||
-        instruction->next >= Py_SIZE(code)) {
+    if (cyclewatch_layouts_failed || instruction->next >= Py_SIZE(code)) {
         return 0;
     }
     const int extended = instruction->opcode == EXTENDED_ARG ? instruction->argument << 8 : 0;

@@ -13,11 +13,7 @@
 #include <internal/pycore_object.h>
 #endif
 
-unsigned cyclewatch_unreliable_layouts = 0;
-
-static int trusted(unsigned layout) {
-    return CYCLEWATCH_LAYOUTS_KNOWN && (cyclewatch_unreliable_layouts & layout) == 0;
-}
+int cyclewatch_layouts_failed = 0;
 
 #if CYCLEWATCH_LAYOUTS_KNOWN
 
@@ -108,7 +104,7 @@ static PyDictKeysObject* shared_keys_of(PyTypeObject* type) {
 int cyclewatch_visit_attribute_values(PyObject* object,
                                       cyclewatch_attribute_visitor visit,
                                       void* arg) {
-    if (!trusted(CYCLEWATCH_LAYOUT_INLINE_VALUES) || !has_managed_dict(Py_TYPE(object))) {
+    if (cyclewatch_layouts_failed || !has_managed_dict(Py_TYPE(object))) {
         return 0;
     }
     PyDictKeysObject* keys = shared_keys_of(Py_TYPE(object));
@@ -147,7 +143,7 @@ static PyObject** unmanaged_dict_pointer(PyObject* object) {
 }
 
 PyObject* cyclewatch_existing_dict(PyObject* object) {
-    if (!trusted(CYCLEWATCH_LAYOUT_INSTANCE_DICT)) {
+    if (cyclewatch_layouts_failed) {
         return NULL;
     }
     PyObject* dict = NULL;
@@ -174,7 +170,7 @@ int cyclewatch_dict_borrows_values(PyObject* dict) {
 int cyclewatch_visit_attribute_values(PyObject* object,
                                       cyclewatch_attribute_visitor visit,
                                       void* arg) {
-    (void)object, (void)visit, (void)arg, (void)trusted;
+    (void)object, (void)visit, (void)arg;
     return 0;
 }
 

@@ -13,19 +13,10 @@
 extern "C" {
 #endif
 
-// The internal layouts that python::check_layouts() tests.
-enum cyclewatch_layout {
-    CYCLEWATCH_LAYOUT_INLINE_VALUES = 1,  // attribute values without a __dict__
-    CYCLEWATCH_LAYOUT_INSTANCE_DICT = 2,  // the __dict__ of an instance
-    CYCLEWATCH_LAYOUT_FRAMES = 4,         // frame objects
-    CYCLEWATCH_LAYOUT_GENERATORS = 8,     // generators, coroutines, asynchronous generators
-    CYCLEWATCH_LAYOUT_INSTRUCTIONS = 16,  // the instructions of code objects
-};
-
-// The layouts that failed the check in this process, as a set of cyclewatch_layout bits.
-// python::check_layouts() sets this variable once, with the GIL held. object_layout.c,
-// plain_instance.c, frame_access.c and instructions.c read it before each access to a struct.
-extern unsigned cyclewatch_unreliable_layouts;
+// True if the interpreter's layouts failed python::check_layouts(), which sets this variable once,
+// with the GIL held. object_layout.c, plain_instance.c, frame_access.c and instructions.c read it
+// before each access to a struct.
+extern int cyclewatch_layouts_failed;
 
 // Receives one attribute; `name` is a str. A nonzero result ends the visit.
 typedef int (*cyclewatch_attribute_visitor)(PyObject* name, PyObject* value, void* arg);

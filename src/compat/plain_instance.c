@@ -91,10 +91,8 @@ static const Py_ssize_t* value_count_of(PyTypeObject* type) {
 #else
         1;
 #endif
-    return keys != NULL && may_have_values &&
-                   (cyclewatch_unreliable_layouts & CYCLEWATCH_LAYOUT_INLINE_VALUES) == 0
-               ? &keys->dk_nentries
-               : NULL;
+    return keys != NULL && may_have_values && !cyclewatch_layouts_failed ? &keys->dk_nentries
+                                                                         : NULL;
 }
 
 int cw_plain_layout_of(PyTypeObject* type, cw_plain_layout* layout) {

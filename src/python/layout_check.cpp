@@ -3,8 +3,6 @@
 
 #include <Python.h>
 
-#include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -69,21 +67,6 @@ delegating = delegates(inner)
 next(delegating)
 )";
 
-constexpr std::array<const char*, 14> kSampleNames = {"Sample",
-                                                      "one",
-                                                      "two",
-                                                      "plain",
-                                                      "opened",
-                                                      "opened_dict",
-                                                      "frame",
-                                                      "fail_line",
-                                                      "keep",
-                                                      "keep_line",
-                                                      "waiting",
-                                                      "waiting_line",
-                                                      "inner",
-                                                      "delegating"};
-
 // The sample objects by name.
 class Samples {
   public:
@@ -97,7 +80,7 @@ class Samples {
         const auto run = [this, &code] {
             return PyEval_EvalCode(code.get(), names_.get(), names_.get());
         };
-        if (!steal(let_others_run(run)) || !find_all()) {
+        if (!steal(let_others_run(run))) {
             fail();
         }
     }
@@ -105,36 +88,26 @@ class Samples {
     Samples& operator=(const Samples&) = delete;
     ~Samples() { clear(); }
 
-    // Borrowed. `name` is one of kSampleNames.
-    [[nodiscard]] PyObject* get(std::string_view name) const {
-        return found_[static_cast<std::size_t>(std::ranges::find(kSampleNames, name) -
-                                               kSampleNames.begin())];
+    // Borrowed. Throws Interrupted if there is no such sample or no memory.
+    [[nodiscard]] PyObject* get(const char* name) const {
+        const OwnedRef key = steal(PyUnicode_FromString(name));
+        PyObject* const found = key ? PyDict_GetItemWithError(names_.get(), key.get()) : nullptr;
+        if (found == nullptr) {
+            throw Interrupted();
+        }
+        return found;
     }
-    [[nodiscard]] int line(std::string_view name) const {
+    [[nodiscard]] int line(const char* name) const {
         return static_cast<int>(PyLong_AsLong(get(name)));
     }
 
   private:
-    // Looks up all samples once, because a lookup by a C string allocates.
-    bool find_all() {
-        for (std::size_t i = 0; i < kSampleNames.size(); ++i) {
-            const OwnedRef name = steal(PyUnicode_FromString(kSampleNames[i]));
-            found_[i] = name ? PyDict_GetItemWithError(names_.get(), name.get()) : nullptr;
-            if (found_[i] == nullptr) {
-                return false;
-            }
-        }
-        return true;
-    }
-
     [[noreturn]] void fail() {
-        {
-            const ErrorStash stash;
-            clear();
-        }
+        clear();
         throw Interrupted();
     }
 
+    // Keeps a pending error.
     void clear() {
         if (!names_) {
             return;
@@ -143,15 +116,14 @@ class Samples {
             static_cast<void>(names_.release());
             return;
         }
+        const ErrorStash stash;
         // The class is leaked deliberately, because it is part of a reference cycle that the
         // program's next collection would otherwise count.
         static_cast<void>(borrow(PyDict_GetItemString(names_.get(), "Sample")).release());
         PyDict_Clear(names_.get());
-        PyErr_Clear();
     }
 
     OwnedRef names_;
-    std::array<PyObject*, kSampleNames.size()> found_{};
 };
 
 struct Expected {
@@ -244,23 +216,10 @@ bool instructions_work(const Samples& samples) {
     return constant_alone && stores.constant == 1 && stores.line == samples.line("keep_line");
 }
 
-struct Check {
-    unsigned layout;
-    const char* name;
-    bool (*works)(const Samples&);
-};
-
-constexpr Check kChecks[] = {
-    {CYCLEWATCH_LAYOUT_INSTANCE_DICT, "instance dicts", instance_dicts_work},
-    {CYCLEWATCH_LAYOUT_INLINE_VALUES, "attribute values", attribute_values_work},
-    {CYCLEWATCH_LAYOUT_FRAMES, "frames", frames_work},
-    {CYCLEWATCH_LAYOUT_GENERATORS, "generators", generators_work},
-    {CYCLEWATCH_LAYOUT_INSTRUCTIONS, "instructions", instructions_work},
-};
-
-constexpr unsigned kAllLayouts = CYCLEWATCH_LAYOUT_INSTANCE_DICT | CYCLEWATCH_LAYOUT_INLINE_VALUES |
-                                 CYCLEWATCH_LAYOUT_FRAMES | CYCLEWATCH_LAYOUT_GENERATORS |
-                                 CYCLEWATCH_LAYOUT_INSTRUCTIONS;
+bool layouts_work(const Samples& samples) {
+    return attribute_values_work(samples) && instance_dicts_work(samples) && frames_work(samples) &&
+           generators_work(samples) && instructions_work(samples);
+}
 
 std::string version_text() {
     return std::string(Py_GetVersion(), std::string_view(Py_GetVersion()).find(' '));
@@ -275,47 +234,36 @@ bool same_minor_version() {
 #endif
 }
 
-LayoutCheck run_checks() {
-    LayoutCheck check;
+std::string run_checks() {
+    constexpr const char* kConsequence = ": findings do not name attributes, frames or generators.";
     if (!same_minor_version()) {
-        check.unreliable = kAllLayouts;
-        check.reason = "cyclewatch does not know the object layouts of CPython " + version_text() +
-                       ": findings do not name attributes, frames or generators.";
-        return check;
+        return "cyclewatch does not know the object layouts of CPython " + version_text() +
+               kConsequence;
     }
-    const Samples samples;
-    for (const Check& part : kChecks) {
-        if (!part.works(samples)) {
-            check.unreliable |= part.layout;
-            check.reason += (check.reason.empty() ? "" : ", ") + std::string(part.name);
-        }
-    }
-    if (!check.ok()) {
-        check.reason = "CPython " + version_text() + " has unexpected layouts for " + check.reason +
-                       ": findings do not name references that depend on these layouts.";
-    }
-    return check;
+    return layouts_work(Samples())
+               ? ""
+               : "CPython " + version_text() + " has unexpected object layouts" + kConsequence;
 }
 
 }  // namespace
 
-const LayoutCheck& check_layouts() {
+const std::string& check_layouts() {
     // Guarded by the GIL. The checks run Python code, so another thread may call this function in
     // the meantime. With a static initializer, the two threads would deadlock: the other thread
     // would hold the GIL and wait for the initializer, and this thread would wait for the GIL. Only
     // the first result is kept.
-    static LayoutCheck check;
+    static std::string failure;
     static bool done = false;
     if (!done) {
-        cyclewatch_unreliable_layouts = 0;
-        LayoutCheck result = run_checks();
+        cyclewatch_layouts_failed = 0;
+        std::string result = run_checks();
         if (!done) {
-            check = std::move(result);
+            failure = std::move(result);
             done = true;
         }
-        cyclewatch_unreliable_layouts = check.unreliable;
+        cyclewatch_layouts_failed = !failure.empty();
     }
-    return check;
+    return failure;
 }
 
 }  // namespace cyclewatch::python

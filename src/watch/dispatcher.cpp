@@ -60,7 +60,7 @@ base::Result<std::shared_ptr<Watch>> Dispatcher::start(Settings settings) {
     std::string warning;
     if (watches_.empty()) {
         // The check creates objects, so it runs before the hook is installed.
-        const python::LayoutCheck& layouts = python::check_layouts();
+        const std::string& layout_failure = python::check_layouts();
         learn_plain_instances();
         (void)advice::Catalog::built_in();  // parsed here, not during a collection
         const base::Result<collector::Installed> installed = collector::install(*this);
@@ -68,8 +68,8 @@ base::Result<std::shared_ptr<Watch>> Dispatcher::start(Settings settings) {
             return base::Error{installed.error()};
         }
         warning = installed.value().warning;
-        if (!layouts.ok()) {
-            warning += (warning.empty() ? "" : " ") + layouts.reason;
+        if (!layout_failure.empty()) {
+            warning += (warning.empty() ? "" : " ") + layout_failure;
         }
         pipeline_.restart_clock();
     }
