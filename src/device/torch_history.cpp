@@ -30,11 +30,6 @@ OwnedRef call(const char* module_name, const char* name) noexcept {
     return steal(function ? PyObject_CallNoArgs(function.get()) : nullptr);
 }
 
-// The entry for `key`, borrowed; null if `dict` is not an exact dict or has no such entry.
-PyObject* entry(PyObject* dict, const OwnedRef& key) noexcept {
-    return dict != nullptr && PyDict_CheckExact(dict) ? PyDict_GetItem(dict, key.get()) : nullptr;
-}
-
 std::optional<std::uint64_t> unsigned_number(PyObject* number) noexcept {
     if (number == nullptr || !PyLong_CheckExact(number)) {
         return std::nullopt;
@@ -47,41 +42,42 @@ std::optional<std::uint64_t> unsigned_number(PyObject* number) noexcept {
     return value;
 }
 
-// The keys of a snapshot's dicts.
-struct Keys {
-    OwnedRef traces = steal(PyUnicode_InternFromString("device_traces"));
-    OwnedRef action = steal(PyUnicode_InternFromString("action"));
-    OwnedRef address = steal(PyUnicode_InternFromString("addr"));
-    OwnedRef size = steal(PyUnicode_InternFromString("size"));
-    OwnedRef time = steal(PyUnicode_InternFromString("time_us"));
-    OwnedRef frames = steal(PyUnicode_InternFromString("frames"));
-    OwnedRef file = steal(PyUnicode_InternFromString("filename"));
-    OwnedRef line = steal(PyUnicode_InternFromString("line"));
-
-    [[nodiscard]] bool complete() const noexcept {
-        return traces && action && address && size && time && frames && file && line;
-    }
-};
-
 // torch may also record C++ frames, which have arbitrary paths.
 bool is_python_file(std::string_view path) noexcept {
     return path.ends_with(".py") || path.starts_with('<');
 }
 
-base::CallSite site_of(PyObject* frames, const Keys& keys) {
+base::CallSite site_of(PyObject* frames) {
     base::CallChoice choice;
     const Py_ssize_t count =
         frames != nullptr && PyList_CheckExact(frames) ? PyList_GET_SIZE(frames) : 0;
     for (Py_ssize_t i = 0; i < count; ++i) {
         PyObject* const frame = PyList_GET_ITEM(frames, i);
-        const std::string_view path = utf8(entry(frame, keys.file));
-        const std::optional<std::uint64_t> line = unsigned_number(entry(frame, keys.line));
+        const std::string_view path = utf8(entry(frame, "filename"));
+        const std::optional<std::uint64_t> line = unsigned_number(entry(frame, "line"));
         if (line && is_python_file(path) &&
             !choice.offer({std::string(path), static_cast<std::uint32_t>(*line)})) {
             break;
         }
     }
     return choice.take();
+}
+
+// `freed` is null if the allocation was never freed.
+bool matches(const CollectedStorage& storage,
+             const MemoryEvent& allocated,
+             const MemoryEvent* freed) {
+    const std::int64_t begin = storage.unreachable.microseconds - kTimestampError;
+    const std::int64_t end = storage.settled.microseconds + kTimestampError;
+    if (allocated.bytes != storage.bytes ||
+        allocated.microseconds > storage.unreachable.microseconds + kTimestampError) {
+        return false;
+    }
+    if (!storage.released) {
+        return freed == nullptr ||
+               freed->microseconds >= storage.settled.microseconds - kTimestampError;
+    }
+    return freed != nullptr && freed->microseconds >= begin && freed->microseconds <= end;
 }
 
 // The recorded events at one address.
@@ -95,8 +91,8 @@ using Addresses = std::unordered_map<std::uint64_t, AddressHistory>;
 
 class Snapshot {
   public:
-    Snapshot(OwnedRef snapshot, const Keys& keys) : snapshot_(std::move(snapshot)), keys_(keys) {
-        PyObject* const traces = entry(snapshot_.get(), keys_.traces);
+    explicit Snapshot(OwnedRef snapshot) : snapshot_(std::move(snapshot)) {
+        PyObject* const traces = entry(snapshot_.get(), "device_traces");
         traces_ = traces != nullptr && PyList_CheckExact(traces) ? traces : nullptr;
     }
 
@@ -112,7 +108,7 @@ class Snapshot {
         const Py_ssize_t count = PyList_CheckExact(trace) ? PyList_GET_SIZE(trace) : 0;
         for (Py_ssize_t i = 0; i < count; ++i) {
             PyObject* const event = PyList_GET_ITEM(trace, i);
-            const auto address = unsigned_number(entry(event, keys_.address));
+            const auto address = unsigned_number(entry(event, "addr"));
             const auto found = address ? addresses.find(*address) : addresses.end();
             if (found != addresses.end()) {
                 add(event, found->second);
@@ -122,17 +118,17 @@ class Snapshot {
 
   private:
     void add(PyObject* event, AddressHistory& history) const {
-        const std::string_view action = utf8(entry(event, keys_.action));
+        const std::string_view action = utf8(entry(event, "action"));
         const bool allocated = action == "alloc";
         // torch completes a free once no stream uses the memory any more. All other actions concern
         // whole segments of the allocator.
         if (!allocated && action != "free_requested" && action != "free_completed") {
             return;
         }
-        const auto bytes = unsigned_number(entry(event, keys_.size));
+        const auto bytes = unsigned_number(entry(event, "size"));
         // Older versions of torch do not record the time. Their events never match.
         constexpr std::uint64_t kNever = std::numeric_limits<std::int64_t>::max();
-        const auto time = unsigned_number(entry(event, keys_.time)).value_or(kNever);
+        const auto time = unsigned_number(entry(event, "time_us")).value_or(kNever);
         history.events.push_back(
             {allocated ? MemoryEvent::Kind::allocated : MemoryEvent::Kind::freed,
              bytes.value_or(0),
@@ -141,13 +137,11 @@ class Snapshot {
     }
 
     OwnedRef snapshot_;
-    const Keys& keys_;
     PyObject* traces_ = nullptr;  // borrowed from snapshot_
 };
 
 std::vector<base::CallSite> sites_in(const Snapshot& snapshot,
-                                     std::span<const CollectedStorage> storages,
-                                     const Keys& keys) {
+                                     std::span<const CollectedStorage> storages) {
     std::unordered_map<int, Addresses> devices;
     for (const CollectedStorage& storage : storages) {
         devices[storage.device].try_emplace(storage.address);
@@ -160,7 +154,7 @@ std::vector<base::CallSite> sites_in(const Snapshot& snapshot,
         const AddressHistory& history = devices[storages[i].device][storages[i].address];
         const auto allocation = allocation_of(storages[i], history.events);
         if (allocation) {
-            sites[i] = site_of(entry(history.entries[*allocation], keys.frames), keys);
+            sites[i] = site_of(entry(history.entries[*allocation], "frames"));
         }
     }
     return sites;
@@ -195,10 +189,7 @@ PyObject* memory_stats_function() noexcept {
 // stats["allocated_bytes"]["all"]["current"], borrowed.
 PyObject* current_allocated(PyObject* stats) noexcept {
     for (const char* const key : {"allocated_bytes", "all", "current"}) {
-        if (stats == nullptr || !PyDict_CheckExact(stats)) {
-            return nullptr;
-        }
-        stats = PyDict_GetItemString(stats, key);
+        stats = entry(stats, key);
     }
     return stats;
 }
@@ -227,14 +218,35 @@ bool torch_records_history(int device) noexcept {
     return enabled.get() == Py_True;
 }
 
+std::optional<std::size_t> allocation_of(const CollectedStorage& storage,
+                                         std::span<const MemoryEvent> events) {
+    std::optional<std::size_t> found;
+    std::optional<std::size_t> open;  // the allocation that has not been freed yet
+    bool ambiguous = false;
+    const auto close = [&](const MemoryEvent* freed) {
+        if (open && matches(storage, events[*open], freed)) {
+            ambiguous = ambiguous || found.has_value();
+            found = open;
+        }
+        open.reset();
+    };
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        if (events[i].kind == MemoryEvent::Kind::freed) {
+            close(&events[i]);
+        } else {
+            open = i;  // drops an open allocation, because the time of its free is unknown
+        }
+    }
+    close(nullptr);
+    return ambiguous ? std::nullopt : found;
+}
+
 HistoryReading read_torch_history(std::span<const CollectedStorage> storages) {
     HistoryReading reading;
     reading.sites.resize(storages.size());
-    const Keys keys;
-    const Snapshot snapshot(keys.complete() ? call("torch.cuda.memory", "_snapshot") : OwnedRef(),
-                            keys);
+    const Snapshot snapshot(call("torch.cuda.memory", "_snapshot"));
     if (snapshot.usable()) {
-        reading.sites = sites_in(snapshot, storages, keys);
+        reading.sites = sites_in(snapshot, storages);
     } else {
         note_failure(reading);
     }

@@ -14,9 +14,9 @@
 
 #include "base/wide_hash.h"
 #include "capture/graph_capture.h"
-#include "device/memory_events.h"
 #include "device/owner_detector.h"
 #include "device/owner_reader.h"
+#include "device/torch_history.h"
 #include "model/observation.h"
 #include "python/references.h"
 #include "watch/watch.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "device/memory_events.h"
+#include "device/torch_history.h"
 #include "watch/captured_collection.h"
 #include "watch/watch.h"
 

@@ -63,6 +63,9 @@ python::OwnedRef c_attribute(PyObject* object, PyObject* name) noexcept {
 }
 
 PyObject* entry(PyObject* dict, const char* name) noexcept {
+    if (dict == nullptr || !PyDict_Check(dict)) {
+        return nullptr;
+    }
     NameSearch search{.name = name};
     Py_ssize_t position = 0;
     PyObject* key = nullptr;
@@ -81,7 +84,7 @@ PyObject* instance_attribute(PyObject* object, const char* name) noexcept {
         return search.found;
     }
     PyObject* const dict = cyclewatch_existing_dict(object);
-    return dict == nullptr ? nullptr : entry(dict, name);
+    return entry(dict, name);
 }
 
 std::string_view utf8(PyObject* text) noexcept {
@@ -110,16 +113,13 @@ std::optional<std::int64_t> integer(PyObject* object) noexcept {
 }
 
 std::string shape_text(PyObject* shape) {
-    if (shape == nullptr || !PyTuple_CheckExact(shape)) {
+    if (shape == nullptr || !PyTuple_Check(shape)) {
         return {};
     }
     std::string text = "[";
     for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(shape); ++index) {
         const std::optional<std::int64_t> extent = integer(PyTuple_GET_ITEM(shape, index));
-        if (!extent) {
-            return {};
-        }
-        text += (index == 0 ? "" : ", ") + std::to_string(*extent);
+        text += (index == 0 ? "" : ", ") + (extent ? std::to_string(*extent) : "?");
     }
     return text + "]";
 }

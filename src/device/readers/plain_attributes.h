@@ -32,8 +32,8 @@ namespace cyclewatch::device {
 // The instance attribute `name`, borrowed; null if there is none.
 [[nodiscard]] PyObject* instance_attribute(PyObject* object, const char* name) noexcept;
 
-// The value for the str key `name` of an exact dict, borrowed; null if there is none. Compares only
-// str keys, because an ordinary lookup could run the __eq__ of another key.
+// The value for the str key `name`, borrowed; null if `dict` is null, is not a dict, or has no
+// such key. Compares only str keys, because an ordinary lookup could run the __eq__ of another key.
 [[nodiscard]] PyObject* entry(PyObject* dict, const char* name) noexcept;
 
 // An exact str as UTF-8; empty for any other object, for null, and for a str with a lone surrogate.
@@ -43,7 +43,8 @@ namespace cyclewatch::device {
 // The value of an exact int that fits into 64 bits; nullopt for any other object, and for null.
 [[nodiscard]] std::optional<std::int64_t> integer(PyObject* object) noexcept;
 
-// The text of a tuple of ints, such as "[2, 3]"; "" for any other object. May throw std::bad_alloc.
+// The text of a tuple of ints, such as "[2, 3]"; "" for any other object. An item that is not an
+// exact int, such as a symbolic size of torch, is written as "?". May throw std::bad_alloc.
 [[nodiscard]] std::string shape_text(PyObject* shape);
 
 // The name of a NumPy dtype, such as "float32" for the kind 'f' and 4 bytes; "" for unusual kinds.

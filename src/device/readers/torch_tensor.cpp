@@ -242,7 +242,7 @@ class TorchReader final : public OwnerReader {
         });
         if (reading.storage != 0 && get(torch_.is_nested, tensor).get() != Py_True &&
             !is_true(torch_.is_tracing)) {
-            reading.shape = shape_of(tensor);
+            reading.shape = shape_text(get(torch_.shape, tensor).get());
         }
         return reading.storage == 0 ? ReadOutcome::owns_nothing : ReadOutcome::owns;
     }
@@ -262,7 +262,9 @@ class TorchReader final : public OwnerReader {
         if (outcome == ReadOutcome::owns) {
             reading.dtype = dtype_of(tensor);
             // Under torch.jit.trace(), reading the shape adds the tensor to the trace.
-            reading.shape = in_python || is_true(torch_.is_tracing) ? "" : shape_of(tensor);
+            reading.shape = in_python || is_true(torch_.is_tracing)
+                                ? ""
+                                : shape_text(get(torch_.shape, tensor).get());
         }
         return outcome;
     }
@@ -455,21 +457,6 @@ class TorchReader final : public OwnerReader {
             name.erase(0, std::string_view("torch.").size());
         }
         return dtypes_.emplace(dtype.get(), std::move(name)).first->second;
-    }
-
-    std::string shape_of(PyObject* tensor) {
-        const OwnedRef shape = get(torch_.shape, tensor);
-        if (!shape || !PyTuple_Check(shape.get())) {
-            return {};
-        }
-        std::string text = "[";
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shape.get()); ++i) {
-            PyObject* const dimension = PyTuple_GET_ITEM(shape.get(), i);
-            text += i == 0 ? "" : ", ";
-            text += PyLong_CheckExact(dimension) ? std::to_string(PyLong_AsLongLong(dimension))
-                                                 : "?";  // symbolic
-        }
-        return text + "]";
     }
 
     // True if the size accessors of a tensor of this type may run Python code: a subclass defines

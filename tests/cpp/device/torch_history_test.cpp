@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <optional>
+#include <vector>
 
 #include "support/embedded_python.h"
 
@@ -106,19 +108,6 @@ TEST_F(TorchHistoryTest, LeavesAnInterruptPending) {
     EXPECT_EQ(test::take_python_error(), "KeyboardInterrupt()");
 }
 
-TEST_F(TorchHistoryTest, IsRecordedIfTorchSaysSo) {
-    EXPECT_TRUE(torch_records_history(0));
-    for (const char* enabled : {"'False'", "'None'", "'1 / 0'"}) {
-        let("enabled", enabled);
-        EXPECT_FALSE(torch_records_history(0)) << enabled;
-    }
-}
-
-TEST_F(TorchHistoryTest, IsNotCalledForAnUnusedDevice) {
-    EXPECT_FALSE(torch_records_history(1));
-    EXPECT_FALSE(was_called());
-}
-
 TEST_F(TorchHistoryTest, IsNotCalledInAForkedChild) {
     (void)torch_records_history(0);
     let("calls.clear()");
@@ -129,6 +118,68 @@ TEST_F(TorchHistoryTest, IsNotCalledInAForkedChild) {
     int status = -1;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
+}
+
+constexpr std::uint64_t kBytes = 4096;
+// The collection starts to free objects at kUnreachable and ends at kSettled.
+constexpr std::int64_t kUnreachable = 10'000;
+constexpr std::int64_t kSettled = 20'000;
+constexpr std::int64_t kNever = INT64_MAX;
+constexpr auto kNone = std::nullopt;
+
+MemoryEvent allocated(std::int64_t time, std::uint64_t bytes = kBytes) {
+    return {MemoryEvent::Kind::allocated, bytes, time};
+}
+
+MemoryEvent freed(std::int64_t time) {
+    return {MemoryEvent::Kind::freed, kBytes, time};
+}
+
+struct Case {
+    const char* name;
+    std::vector<MemoryEvent> events;
+    std::optional<std::size_t> expected;
+    bool released = true;
+};
+
+TEST(AllocationOf, FindsTheAllocationThatTheCollectionFreed) {
+    const Case cases[] = {
+        {"freed by the collection", {allocated(1), freed(15'000)}, 0},
+        {"earlier and later allocations",
+         {allocated(1), freed(2), allocated(3), freed(15'000), allocated(30'000), freed(31'000)},
+         2},
+        {"reused by a finalizer during the sweep",
+         {allocated(1), freed(12'000), allocated(13'000), freed(14'000)},
+         0},
+        {"free request and completion", {allocated(1), freed(15'000), freed(40'000)}, 0},
+        {"no events", {}, kNone},
+        {"allocation not recorded", {freed(15'000), allocated(30'000)}, kNone},
+        {"free not recorded", {allocated(1)}, kNone},
+        {"free not recorded before reuse", {allocated(1), allocated(15'000), freed(16'000)}, kNone},
+        {"freed too early", {allocated(1), freed(kUnreachable - 101)}, kNone},
+        {"freed too late", {allocated(1), freed(kSettled + 101)}, kNone},
+        {"early within the error", {allocated(1), freed(kUnreachable - 99)}, 0},
+        {"late within the error", {allocated(1), freed(kSettled + 99)}, 0},
+        {"two candidates",
+         {allocated(1), freed(kUnreachable - 50), allocated(kUnreachable - 20), freed(15'000)},
+         kNone},
+        {"other size", {allocated(1, kBytes - 1), freed(15'000)}, kNone},
+        {"no time", {allocated(kNever), freed(kNever)}, kNone},
+        {"not released", {allocated(1)}, 0, false},
+        {"not released, freed later", {allocated(1), freed(30'000)}, 0, false},
+        {"not released, but freed", {allocated(1), freed(15'000)}, kNone, false},
+        {"not released, allocated later", {allocated(30'000)}, kNone, false},
+        {"not released, no time", {allocated(kNever)}, kNone, false},
+    };
+    for (const Case& each : cases) {
+        const CollectedStorage storage{.device = 0,
+                                       .address = 0x1000,
+                                       .bytes = kBytes,
+                                       .released = each.released,
+                                       .unreachable = {kUnreachable},
+                                       .settled = {kSettled}};
+        EXPECT_EQ(allocation_of(storage, each.events), each.expected) << each.name;
+    }
 }
 
 }  // namespace
