@@ -8,7 +8,6 @@
 #include "capture/labelers/labelers.h"
 #include "capture/labelers/text.h"
 #include "capture/object_summary.h"
-#include "compat/allocation_trace.h"
 #include "compat/object_layout.h"
 #include "python/references.h"
 

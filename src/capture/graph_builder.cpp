@@ -5,7 +5,6 @@
 #include <new>
 
 #include "base/source_path.h"
-#include "capture/allocation_site.h"
 #include "capture/attribute_sites.h"
 #include "capture/class_code.h"
 #include "capture/class_methods.h"

@@ -3,7 +3,7 @@
 // reference has a label. Later stages do not use PyObject*.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. Creates no
-// Python objects except as described in allocation_site.h. May throw std::bad_alloc.
+// Python objects except as described in object_summary.h. May throw std::bad_alloc.
 #pragma once
 
 #include <Python.h>

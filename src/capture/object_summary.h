@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kind, name and location of an object. REQUIRES: GIL held. RUNS PYTHON: never. Creates no
-// Python objects. May throw std::bad_alloc.
+// The kind, name and location of an object, and where it was allocated. REQUIRES: GIL held. RUNS
+// PYTHON: never. Creates no Python objects, except as described. May throw std::bad_alloc.
 #pragma once
 
 #include <Python.h>
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/source_path.h"
 #include "model/reference_graph.h"
 
 namespace cyclewatch::capture {
@@ -30,5 +31,11 @@ struct ObjectSummary {
 
 // Returns the "module.QualName" of a type, without looking up attributes through its metaclass.
 [[nodiscard]] std::string type_name(PyTypeObject* type);
+
+// Returns the location at which `object` was allocated, if tracemalloc is tracing.
+// docs/design/labels.md describes which frame of the traceback is selected. REQUIRES: inside
+// CollectionListener::on_unreachable(). If tracemalloc is tracing, creates tuples and frees them
+// before it returns. The tuples do not refer to unreachable objects.
+[[nodiscard]] base::CallSite allocation_site(PyObject* object);
 
 }  // namespace cyclewatch::capture

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "compat/generations.h"
+#include "compat/gc_list.h"
 #include "python/guards.h"
 #include "python/references.h"
 

@@ -2,7 +2,7 @@
 #include "collector/tracked_objects.h"
 
 #include "collector/heap_scan.h"
-#include "compat/generations.h"
+#include "compat/gc_list.h"
 #include "python/references.h"
 
 namespace cyclewatch::collector {

@@ -118,4 +118,31 @@ void cw_with_world_stopped(void (*work)(void* context), void* context) {
     }
 }
 
+int cw_find_generations(const int thresholds[3]) {
+    (void)thresholds;
+    return 0; /* not supported */
+}
+
+cw_walk_result cw_list_generation(int generation, cw_object_list* found) {
+    (void)generation;
+    (void)found;
+    return CW_WALK_BROKEN;
+}
+
+/* Returns 0, which ends the visit, when there are more objects than `left`. */
+static int count_down(PyObject* object, void* left) {
+    (void)object;
+    return (*(size_t*)left)-- != 0;
+}
+
+int cw_tracks_more_than(size_t count) {
+    size_t left = count;
+    PyUnstable_GC_VisitObjects(count_down, &left);
+    return left == SIZE_MAX;
+}
+
+int cw_has_frozen_objects(void) {
+    return 0;
+}
+
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which objects are tracked, and which of them a collection found unreachable. gc_list.c reads the
- * GC header of each object and the list of unreachable objects. gc_heap.c, for free-threaded
- * builds, reads a bit in each object of the heap. No other file reads this state.
+ * GC header of each object, the list of unreachable objects and the collector's generations.
+ * gc_heap.c, for free-threaded builds, reads a bit in each object of the heap. No other file reads
+ * this state.
  *
- * REQUIRES (everything here): GIL held. RUNS PYTHON: never. ALLOCATES: no. */
+ * REQUIRES (everything here): GIL held. RUNS PYTHON: never. ALLOCATES: only object lists. */
 #pragma once
 
 #include <Python.h>
@@ -118,6 +119,30 @@ int cw_keeps_what_it_gave_up(void);
 /* True if the collector of the running interpreter was reviewed for this build, so that installing
  * the watch requires no self-test. */
 int cw_collector_is_known(void);
+
+/* Searches for the thresholds of gc.get_threshold() near the offset in the headers. Returns false
+ * if they are not found. The offset is not stable: a bug fix release of 3.13 moved the generations
+ * by four bytes. Until this has succeeded, cw_young_count() returns 0 and cw_set_young_count() is a
+ * no-op. */
+int cw_find_generations(const int thresholds[3]);
+
+enum { kCwFrozen = 3 }; /* the generation of frozen objects (gc.freeze()) */
+
+/* Appends the objects of a generation to `found`, and checks that each list node points back.
+ * CW_WALK_BROKEN on unknown collectors (cw_collector_is_known()), on free-threaded builds, and
+ * until cw_find_generations() has succeeded. `found` may then be partly filled. */
+cw_walk_result cw_list_generation(int generation, cw_object_list* found);
+
+/* True if more than `count` objects are tracked. Visits at most that many. Includes frozen objects
+ * with a GIL; free-threaded builds stop the other threads. False if the collector is unknown. */
+int cw_tracks_more_than(size_t count);
+
+/* True if gc.freeze() has frozen objects that are still alive, apart from those that CPython 3.12
+ * freezes at startup. False if cw_list_generation() cannot read the lists. */
+int cw_has_frozen_objects(void);
+
+/* False if no collection starts automatically: gc.disable(), or a threshold of 0. */
+int cw_collects_automatically(void);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,9 @@
 #if CYCLEWATCH_LAYOUTS_KNOWN
 #include <internal/pycore_dict.h>
 #include <internal/pycore_object.h>
+#if CYCLEWATCH_ALLOCATION_TRACES_ARE_INTERNAL
+#include <internal/pycore_tracemalloc.h>
+#endif
 #endif
 
 int cyclewatch_layouts_failed = 0;
@@ -165,6 +168,20 @@ int cyclewatch_dict_borrows_values(PyObject* dict) {
 #endif
 }
 
+// The domain of Python objects.
+static const unsigned int kPythonDomain = 0;
+
+PyObject* cyclewatch_allocation_traceback(PyObject* object) {
+    // tracemalloc looks up a trace by the address of the memory block, which begins with the words
+    // that precede the object. With a wrong address, tracemalloc merely finds no trace.
+    const uintptr_t block = (uintptr_t)object - _PyType_PreHeaderSize(Py_TYPE(object));
+    PyObject* traceback = _PyTraceMalloc_GetTraceback(kPythonDomain, block);
+    if (traceback == NULL) {
+        PyErr_Clear();
+    }
+    return traceback;
+}
+
 #else
 
 int cyclewatch_visit_attribute_values(PyObject* object,
@@ -182,6 +199,11 @@ PyObject* cyclewatch_existing_dict(PyObject* object) {
 int cyclewatch_dict_borrows_values(PyObject* dict) {
     (void)dict;
     return 0;
+}
+
+PyObject* cyclewatch_allocation_traceback(PyObject* object) {
+    (void)object;
+    return NULL;
 }
 
 #endif

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the attributes of an instance and the state of a weak reference from internal structs.
+// Reads the attributes of an instance, the state of a weak reference and the origin of an object
+// from internal structs.
 //
-// Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. These functions do not
-// create references, and never create an instance's __dict__. A dict created inside a collection
-// would hold references that the collector has not counted, so the collector would consider
-// unreachable objects reachable.
+// Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: only
+// cyclewatch_allocation_traceback(). These functions do not create references, and never create an
+// instance's __dict__. A dict created inside a collection would hold references that the collector
+// has not counted, so the collector would consider unreachable objects reachable.
 #pragma once
 
 #include <Python.h>
@@ -57,8 +58,14 @@ int cyclewatch_visit_members(PyTypeObject* type,
 
 // True if the referent of the weak reference `weakref` is dead. On free-threaded builds, also true
 // if the referent is queued to be freed by the thread that created it. REQUIRES: GIL held, other
-// threads stopped (cw_with_world_stopped()). RUNS PYTHON: never. ALLOCATES: no.
+// threads stopped (cw_with_world_stopped()).
 int cyclewatch_weakref_is_dead(PyObject* weakref);
+
+// Returns the allocation traceback of `object` as a new tuple of (file name, line) tuples, most
+// recent call first. Returns None if the allocation was not traced. Returns null without an
+// exception if the interpreter is unknown or out of memory. ALLOCATES: the tuples and their
+// integers; nothing if tracemalloc is not tracing.
+PyObject* cyclewatch_allocation_traceback(PyObject* object);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "compat/generations.h"
+#include "compat/gc_list.h"
 #include "python/guards.h"
 #include "python/references.h"
 

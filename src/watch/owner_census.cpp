@@ -18,12 +18,11 @@
 #include <utility>
 #include <vector>
 
-#include "capture/allocation_site.h"
 #include "capture/labelers/text.h"
+#include "capture/object_summary.h"
 #include "collector/heap_scan.h"
 #include "collector/tracked_objects.h"
 #include "compat/gc_list.h"
-#include "compat/generations.h"
 #include "device/device_memory.h"
 #include "device/owner_detector.h"
 #include "python/references.h"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "compat/generations.h"
+#include "compat/gc_list.h"
 #include "model/mistake.h"
 #include "python/guards.h"
 #include "python/state_lock.h"
