@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares cyclewatch with torch.utils.viz._cycles, on the same garbage in the same process.
 
-Both write an HTML page that shows what kept tensors alive. torch's tool creates the graph and the
-page after each collection, as torch's `warn_tensor_cycles` does. Unlike `warn_tensor_cycles`, this
-benchmark includes CPU tensors and does not look up CUDA allocations. cyclewatch runs with its own
-`warn_tensor_cycles`, which writes the page in the background.
+Both tools write an HTML page that shows what kept tensors alive. torch's tool creates the graph and
+the page after each collection, as torch's `warn_tensor_cycles` does. Unlike `warn_tensor_cycles`,
+this benchmark includes CPU tensors and does not look up CUDA allocations. cyclewatch runs with its
+own `warn_tensor_cycles`, which writes the page in the background.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the cost of `from cyclewatch import warn_tensor_cycles` at interpreter startup.
 
-The result is CPU time, measured with cached bytecode, which an installed package also has.
+The result is CPU time, measured with cached bytecode, as for an installed package.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 
 Each program creates one kind of garbage and runs under callgrind, with and without a watch. Unlike
 times, instruction counts are reproducible on a busy machine. Each program runs with two amounts of
-garbage; the difference between the two counts excludes the startup of the interpreter and watch.
+garbage; the difference between the counts excludes the startup of the interpreter and the watch.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def count(
         program: A key of PROGRAMS.
         iterations: The number of cycles that the program creates.
         watched: Whether a watch is active.
-        parts: Function-name patterns; valgrind counts only matching functions and their callees.
+        parts: Function-name patterns; only matching functions and their callees are measured.
     """
     instructions, answer = instructions_in_child(
         __file__, parts, program=program, iterations=iterations, watched=watched

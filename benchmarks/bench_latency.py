@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the startup time of a watch, and the delay from a collection's end to the warning.
 
-Each round runs in a new process, because the first finding also loads the modules that report it.
-The end of the collection is the time at which the collector calls a `gc.callbacks` entry that
-precedes the watch's entry.
+Each round runs in a new process, because reporting the first finding also loads modules. The delay
+starts when the collector calls a callback that precedes the watch's callback in `gc.callbacks`.
 """
 
 from __future__ import annotations

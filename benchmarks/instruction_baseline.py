@@ -4,7 +4,7 @@
 Runs the programs of bench_instructions.py under callgrind, with the development build. Counts the
 instructions that the watch executes during collections, per unreachable object. The counts depend
 on the interpreter and the compiler, and only slightly on the machine. Each combination of
-interpreter and compiler has its own baseline file, which ``--update`` writes.
+interpreter, architecture and compiler has its own baseline file, which ``--update`` writes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PARTS = ("*on_gc_event*", "*on_canary_unreachable*")
 
 
 def kind() -> str:
-    """Return a name for the interpreter, machine and compiler, such as ``cp311-x86_64-gcc12``."""
+    """Name the interpreter, architecture and compiler, for example ``cp311-x86_64-gcc12``."""
     compiler = platform.python_compiler().split(".")[0].replace(" ", "").lower()
     return f"cp{sys.version_info[0]}{sys.version_info[1]}-{platform.machine()}-{compiler}"
 
@@ -39,7 +39,7 @@ def count(program: str) -> float:
 
 
 def compare(counts: dict[str, float], baseline: dict[str, float]) -> list[str]:
-    """Return a line for each count that rose by more than MAY_RISE or has no stored value."""
+    """Return a line for each count that rose by more than MAY_RISE or is not in `baseline`."""
     unknown = [f"{PROGRAMS[program][0]}: no baseline" for program in counts.keys() - baseline]
     return unknown + [
         f"{PROGRAMS[program][0]}: {now:.1f} instructions per unreachable object, "

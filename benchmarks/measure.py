@@ -2,8 +2,7 @@
 """Shared by all benchmarks: timing rounds, child processes, results and the table that shows them.
 
 Absolute times are not reproducible on a shared machine. Most figures are therefore ratios of two
-times that are measured in direct succession. The median over many short rounds is compared with the
-goal.
+times measured back to back. The median over many short rounds is compared with the goal.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def seconds_of(function: Callable[[], object]) -> float:
 
 
 def paired_ratios(on: Callable[[], float], off: Callable[[], float], rounds: int) -> list[float]:
-    """Return `on`'s time divided by `off`'s time for each round; the two take turns going first."""
+    """Return `on`'s time divided by `off`'s time for each round; the order alternates."""
     on()
     off()  # warm up caches and memory
     ratios = []
@@ -95,7 +94,7 @@ def instructions_in_child(
 
     Args:
         script: Path of the benchmark.
-        parts: Function-name patterns; valgrind counts only matching functions and their callees.
+        parts: Function-name patterns; only matching functions and their callees are measured.
         arguments: The arguments of child().
 
     Returns:

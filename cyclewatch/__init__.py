@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Find reference cycles that keep device memory alive, and the reference to cut.
 
-Call :func:`warn_tensor_cycles` once, at the start of the program. For every garbage collection that
-frees tensors, it reports the reference cycles that kept them alive, their retained size, and the
-reference to cut. Without that reference, the tensors are freed as soon as they are no longer used.
+Call :func:`warn_tensor_cycles` once, at the start of the program. When a garbage collection frees
+tensors, cyclewatch reports the reference cycles that kept the tensors alive, the retained size of
+each cycle, and the reference to cut. Without that reference, the tensors are freed as soon as they
+are no longer used.
 
 :func:`watch` collects findings silently, :func:`observe_tensor_cycles` passes them to a callback,
 and :class:`assert_no_tensor_cycles` checks a block of code in a test.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the source line that switched automatic garbage collection off.
 
-Searches the source code of the loaded user modules. Nothing is replaced or traced, so the program
-is not affected. If there are several candidates, the location is unknown. Calls through another
+Searches the source code of the loaded user modules. No function is replaced or traced, so the
+program is not affected. If several calls are found, the location is unknown. Calls through another
 name, such as ``from gc import disable``, are not found.
 """
 

@@ -46,7 +46,7 @@ def ignore(*, signature: str | None = None, pattern: str | None = None, reason: 
 
     Args:
         signature: ``Finding.signature`` of the finding.
-        pattern: ``Pattern.id``. If both are given, a finding must match both.
+        pattern: ``Pattern.id``. If `signature` is also given, a finding must match both.
         reason: Shown in reports.
 
     Raises:

@@ -35,7 +35,7 @@ class TensorCycleWarning(UserWarning):
 class ReportFormatError(ValueError):
     """The file is not a report that this version can read.
 
-    The message contains the file name, the problem and its position: invalid JSON (with the byte
+    The message contains the file name, the position and the problem: invalid JSON (with the byte
     offset), a document from another tool, a field that is missing or has the wrong type, or a
     schema newer than this version. Reports with older schemas remain readable.
 

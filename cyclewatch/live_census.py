@@ -25,7 +25,7 @@ def census(*, device: str | None = None) -> Census:
         print(*cyclewatch.census().diff(before), sep="\\n")
 
     Args:
-        device: Include only tensors on this device ("cuda:0") or this kind of device ("cuda").
+        device: Include only tensors on this device ("cuda:0") or device type ("cuda").
 
     Raises:
         TypeError: `device` has the wrong type.

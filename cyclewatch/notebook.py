@@ -53,7 +53,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def show_cells() -> None:
-    """Show cell numbers instead of temporary file names in texts and headlines. Idempotent."""
+    """Show cell numbers instead of temporary file names in reports and headlines. Idempotent."""
     for shown in (Report, Finding):
         if not hasattr(shown.to_text, "__wrapped__"):
             shown.to_text = _naming_cells(shown.to_text)  # type: ignore[method-assign]
@@ -154,7 +154,7 @@ def _execute(shell: Any, cell: str) -> BaseException | None:
 
 
 def _ends_with_semicolon(shell: Any, cell: str) -> bool:
-    """Whether the value of the cell's last expression is neither displayed nor kept in ``Out``."""
+    """Whether a trailing semicolon suppresses the cell's output and its entry in ``Out``."""
     try:
         return bool(shell.displayhook.semicolon_at_end_of_expression(cell))
     except (SyntaxError, tokenize.TokenError):

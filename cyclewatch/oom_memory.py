@@ -40,7 +40,7 @@ class Memory:
     """
 
     def __init__(self, device: str, requested: int | None, limit: int | None = None) -> None:
-        """Examine `device`. Does not collect garbage, initialize a device, or run code on one."""
+        """Examine `device`. Does not collect garbage, initialize the device, or run code on it."""
         self.device = device
         self.requested = requested
         self.owners = _native.live_owners([device], show_keys=False)
@@ -61,7 +61,7 @@ class Memory:
 
     @property
     def rest(self) -> int:
-        """Bytes that no tensor in Python owns. Negative if tensors use non-resident memory."""
+        """Bytes in use that no Python tensor owns. May be negative if tensors are not resident."""
         return self.in_use - self.reachable - self.dead - self.frozen
 
 

@@ -22,7 +22,7 @@ _next = 0.0  # no examination before this time
 
 
 def start(handler: Callable[[Memory], None]) -> None:
-    """For each examined failure, pass the memory use to `handler`, on the allocating thread."""
+    """Call `handler` with the memory use at each examined failure, on the allocating thread."""
 
     def on_failure(device: int, requested: int, limit: int) -> None:
         # The examination takes about twice as long as a full collection.

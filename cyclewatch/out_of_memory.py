@@ -51,8 +51,8 @@ class oom_autopsy:  # noqa: N801 - used like a function, as in contextlib
     traceback of the exception refers to them.
 
     On a CUDA device, the bytes in use are the bytes that torch's allocator has allocated. On the
-    CPU, this number is the resident memory of the process, or the size of its address space if that
-    size is limited (``RLIMIT_AS``).
+    CPU, the bytes in use are the resident memory of the process, or its address space if
+    ``RLIMIT_AS`` is set.
 
     :func:`warn_tensor_cycles` and ``cyclewatch run`` write such a report for the whole program.
 
@@ -127,7 +127,7 @@ def _on_device_failure(memory: oom_memory.Memory) -> None:
 
 
 def _write(autopsy: oom_autopsy, text: str) -> str | None:
-    """Write a report, replacing an earlier one. Return its path, or None on failure."""
+    """Write a report, replacing any earlier one. Return its path, or None on failure."""
     for folder in (autopsy._folder, None):
         if folder is None:
             import tempfile

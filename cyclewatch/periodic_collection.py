@@ -40,16 +40,16 @@ class collect_at:  # noqa: N801 - used like a function
     With ``skip_if_clean=True``, a collection is skipped if a scan finds no dead tensor in the
     generations to collect. In that case, garbage without tensors is not collected either. If there
     are several ranks, either all of them skip the collection or none does. They agree through an
-    ``all_reduce`` over `group`. Without a group that supports CPU tensors, no collection is
-    skipped.
+    ``all_reduce`` over `group`. Without a group that supports CPU tensors, collections are skipped
+    only if there is one rank.
 
     Args:
         every: Collect at the steps that are multiples of this number, except step 1.
         generation: The oldest generation to collect, 0 to 2.
         skip_if_clean: Skip collections that would free no tensor memory.
-        group: A process group that contains all ranks and supports CPU tensors, such as one with
-            the backend gloo. If omitted, the default process group is used, provided that it
-            supports CPU tensors.
+        group: A process group that contains all ranks and supports CPU tensors, such as a gloo
+            group. If omitted, the default process group is used, provided that it supports CPU
+            tensors.
 
     Raises:
         TypeError: `every` or `generation` is not an integer.
@@ -86,7 +86,7 @@ class collect_at:  # noqa: N801 - used like a function
     def run(self, step: int) -> bool:
         """Collect if a collection is due.
 
-        Call this in every step, with the same number on every rank.
+        Call this method in every step, with the same step number on every rank.
 
         Returns:
             Whether a collection ran.

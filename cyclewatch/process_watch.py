@@ -31,7 +31,7 @@ class ProcessWatch:
 
         Args:
             settings: A value for each of ``cyclewatch.cli.options.WATCH_SETTINGS``.
-            script: The program's name for use in the file name of the report.
+            script: The program name to use in the report's file name.
 
         Raises:
             ValueError: A setting is invalid.
@@ -143,7 +143,7 @@ class ProcessWatch:
 
 
 def _print(text: str) -> None:
-    """Print to standard error; errors are ignored."""
+    """Print to standard error, ignoring exceptions."""
     try:
         if sys.stderr is not None:
             print(text, file=sys.stderr)

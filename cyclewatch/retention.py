@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds out why an object is alive: the references that lead to it."""
+"""Finds the references that keep an object alive."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
     """Return the shortest paths of references that keep an object alive.
 
     Each path leads from a root, such as a local variable of a running function or an attribute of a
-    module, to the object. ``print()`` shows it as one line::
+    module, to the object. ``print()`` shows each path as one line::
 
         print(*cyclewatch.why_alive(loss), sep="\\n")
 
@@ -29,17 +29,17 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
         train() local best -> best.loss
 
     The variable that the caller passes is ignored; to include it, pass a weak reference instead.
-    If no Python object holds the first reference of a path, the root is "C code". A path from this
-    root is returned only if there is no other path.
+    If no Python object holds the first reference of a path, the root is "C code". A path from
+    "C code" is returned only if there is no other path.
 
-    Does not free or change any object, and does not run any of the program's code. It creates
-    objects only if C code alone seems to hold the object: in that case, torch creates Python
-    objects for gradients, bases of views and autograd nodes. Takes about as long as
-    ``gc.collect()``. No other thread runs during the call.
+    Does not free or change any object, and does not run any of the program's code. If only C code
+    seems to hold the object, torch creates Python objects for gradients, bases of views and
+    autograd nodes; otherwise, no objects are created. Takes about as long as ``gc.collect()``. No
+    other thread runs during the call.
 
     On a free-threaded build, the other threads are stopped during the call, and gradients and views
-    are not followed. On such a build, modules, classes and functions become immortal when the
-    program starts a thread, and are then shown as held by "C code".
+    are not followed. Free-threaded builds make modules, classes and functions immortal when the
+    program starts a thread; these objects are then shown as held by "C code".
 
     Args:
         obj_or_weakref: The object, or a :class:`weakref.ref` to it.
@@ -50,7 +50,7 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
         path. Paths of equal length are ordered by root: local variables first, then module globals,
         class attributes, other structures of the interpreter, and exceptions. Roots in the
         program's code precede roots in libraries. The list is empty if the weak reference is dead,
-        or if only the caller or reference cycles hold the object; a collection frees such cycles.
+        or if only the caller or unreachable reference cycles hold the object.
 
     Raises:
         TypeError: The object is a plain value such as an int, or `paths` is not an integer.
@@ -78,7 +78,7 @@ def assert_released(obj_or_weakref: object, reason: str | None = None) -> None:
         cyclewatch.assert_released(reference, "the trainer must not keep the model")
 
     If you pass the object itself, only variables of the caller may still refer to it. No collection
-    is run: an object that only a reference cycle keeps alive has not been released.
+    is run, so an object that only a reference cycle keeps alive counts as alive.
 
     Args:
         obj_or_weakref: The object, or a :class:`weakref.ref` to it.
@@ -140,7 +140,7 @@ def live_owners(
 
     Args:
         top: Maximum number of groups.
-        device: Include only tensors on this device ("cuda:0") or this kind of device ("cuda").
+        device: Include only tensors on this device ("cuda:0") or device type ("cuda").
         min_bytes: Leave out smaller groups.
 
     Returns:

@@ -35,12 +35,12 @@ def retry_on_oom(attempts: int = 1) -> Callable[[Callable[P, T]], Callable[P, T]
             return model(batch).sum().backward()
 
     The decorator handles MemoryError, torch.OutOfMemoryError, torch.AcceleratorError for a failed
-    allocation, and the RuntimeError of torch's CPU allocator. The latter is recognized by its
-    message. Each retry is logged as a warning. The error of the last attempt propagates. If
-    decorated functions call each other, each of them retries.
+    allocation, and the RuntimeError of torch's CPU allocator. This RuntimeError is recognized
+    by its message. Each retry is logged as a warning. If the last attempt fails, its error
+    propagates. If decorated functions call each other, each of them retries.
 
     The function runs again from its beginning, so it must be safe to repeat. If it uses collective
-    operations and only one rank retries, the other ranks wait for it.
+    operations and only one rank retries, the other ranks wait for that rank.
 
     Args:
         attempts: Maximum number of retries.

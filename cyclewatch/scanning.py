@@ -40,7 +40,7 @@ def scan(
 ) -> Report:
     """Report the unreachable reference cycles that keep tensors alive, without a collection.
 
-    Does not need a watch. Nothing is freed, no finalizer and no weakref callback runs, and the
+    Does not need a watch. Nothing is freed, no finalizer or weakref callback runs, and the
     collector's counters do not change. A watch would report the same findings after
     ``gc.collect(generation)``. In the findings of a scan, `collected` is "not yet", or "never" for
     cycles frozen by ``gc.freeze()``, which no collection frees::
@@ -49,16 +49,16 @@ def scan(
         train_one_epoch()
         print(cyclewatch.scan().to_text())
 
-    Takes about as long as ``gc.collect(generation)``. Memory to which C++ code also refers, such as
-    the autograd graph of a stored loss, is considered alive. Weakref callbacks and finalizers do
-    not run, so an object that one of them would resurrect is considered unreachable.
+    Takes about as long as ``gc.collect(generation)``. Memory is considered alive if a C++ object,
+    such as the autograd graph of a stored loss, also refers to it. Weakref callbacks and finalizers
+    do not run, so an object that one of them would resurrect is considered unreachable.
 
     On a free-threaded build, the other threads are stopped during the search, and `generation` has
-    no effect. On such a build, frozen objects are not examined, and the objects that they refer to
-    are considered alive.
+    no effect. Frozen objects are not examined on a free-threaded build, and the objects that they
+    refer to are considered alive.
 
     Args:
-        generation: Examine the objects of this generation and younger ones: 0, 1 or 2.
+        generation: Examine this generation and all younger ones: 0, 1 or 2.
         frozen: Also examine the objects frozen by ``gc.freeze()``.
         devices: As in :func:`warn_tensor_cycles`.
         source_lines: As in :func:`warn_tensor_cycles`.
@@ -123,8 +123,8 @@ def dead_bytes(*, generation: int = 2, frozen: bool = True) -> dict[str, int]:
 def has_dead_tensors(generation: int) -> bool:
     """Whether a collection of `generation` may free tensors.
 
-    Unlike in :func:`dead_bytes`, memory to which C++ code also refers is included, because the
-    reference may come from an autograd graph that belongs to the garbage.
+    Unlike :func:`dead_bytes`, includes memory to which C++ code also refers, because that reference
+    may come from an autograd graph that belongs to the garbage.
     """
     with _lock:
         return any(_native.dead_bytes(generation, False, True).values())

@@ -83,7 +83,7 @@ def _check_excerpts(finding: Finding, path: str, text: str) -> None:
     """Raise NoDiff unless the source lines in the report match the file.
 
     Comparing the file's timestamps with the start of the watch is not enough, because the process
-    may have loaded the file long before. The report contains no lines of a file that changed after
+    may have loaded the file much earlier. The report contains no lines of a file that changed after
     the process started.
     """
     lines = text.removeprefix(source_edit.BYTE_ORDER_MARK).removesuffix("\n").split("\n")
@@ -140,7 +140,7 @@ def _weak_method(finding: Finding, source: Source) -> str:
         statement = source.statement_of(load)
         variable = ast.unparse(load.value)
         if getattr(getattr(source.parent(load), "func", None), "attr", "") == "add":
-            raise NoDiff(f"line {load.lineno} adds the method to a set, which compares it")
+            raise NoDiff(f"line {load.lineno} adds the method to a set, which compares its items")
         source_hazards.check_not_compared(source, load, _attributes(finding))
         source_syntax.check_object(source, variable, load)
         source_syntax.check_stored_in(source, statement, variable)
@@ -182,7 +182,7 @@ def _weak_property(finding: Finding, source: Source) -> str:
     """
     if finding.tie:
         raise NoDiff(
-            "cutting another reference is equally good, so it is uncertain which object is the "
+            "another reference is an equally good cut, so it is uncertain which object is the "
             "parent"
         )
     done = set()

@@ -42,7 +42,7 @@ class _Edit(NamedTuple):
 
 
 def read(path: str, unchanged_since: float | None) -> str:
-    """The text of a source file. Raises NoDiff if it changed after `unchanged_since` (Unix time).
+    """The text of a source file. Raises NoDiff if changed after `unchanged_since` (Unix time).
 
     Stricter than source_lines.read_source(), because a diff must match the file on disk byte for
     byte.
@@ -240,7 +240,7 @@ class Source:
         name = os.path.relpath(self.path)
         if name.split(os.sep)[0] == os.pardir:  # patch and git apply reject such names
             folder = os.path.dirname(os.path.abspath(self.path))
-            raise NoDiff(f"run this in {folder} or a folder above it, so that the diff applies")
+            raise NoDiff(f"run this command in {folder} or a folder above it, so the diff applies")
         name += "\t" if " " in name else ""  # otherwise `patch` ends the name at a space
         before, after = _lines(self._mark + self._text), _lines(self._mark + text)
         lines = difflib.unified_diff(before, after, name, name)
@@ -277,7 +277,7 @@ class Source:
         return text[:at] + new + text[at:]
 
     def first_line(self, statement: Function | ast.stmt) -> int:
-        """The line on which a statement begins, including its decorators."""
+        """The first line of a statement, including its decorators."""
         decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
         return min([statement.lineno, *(each.lineno for each in decorators)])
 

@@ -29,7 +29,7 @@ _NOT_WEAKLY_REFERABLE = {"NamedTuple", "bytes", "int", "namedtuple", "tuple"}
 
 
 def check_weak_attribute(source: Source, owner: ast.ClassDef, name: str) -> None:
-    """Raise NoDiff if code may need a strong reference in `owner.name` or a `__dict__` entry."""
+    """Raise NoDiff if code may need `owner.name` to be a strong reference or a `__dict__` entry."""
     check_no_reflection(source, owner)
     for node in [*source.all(ast.Attribute), *source.all(ast.Name)]:
         word = getattr(node, "attr", "") or getattr(node, "id", "")
@@ -136,8 +136,8 @@ def _reads(source: Source, node: ast.AST, name: str) -> bool:
 def _check_not_climbed(source: Source, name: str) -> None:
     """Raise NoDiff if code follows the attribute from child to parent in a loop or recursively.
 
-    Code that does so may keep a reference to only the last child. If the attribute were a weak
-    reference, this child would no longer keep its parents alive.
+    The program may refer only to a child, which would no longer keep its parents alive if the
+    attribute were a weak reference.
     """
     for statement in source.all(ast.Assign):
         targets = {

@@ -93,7 +93,7 @@ def _check_value(source: Source, value: ast.expr, seen: set[tuple[int, str]]) ->
 
 
 def _is_checked(source: Source, variable: ast.Name, seen: set[tuple[int, str]]) -> bool:
-    """Whether the file assigns the variable.
+    """Whether the file binds the variable.
 
     Raises NoDiff if one of the assigned values might not support weak references.
     """

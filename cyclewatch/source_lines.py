@@ -43,7 +43,7 @@ def excerpts(locations: list[str]) -> list[tuple[int, list[str]]]:
     A location is "path:line" or "path:module.Class.field". For a line, the lines before and after
     it are also shown. For a field, only the line that declares it is shown. If the class does not
     declare the field, the line of the `class` statement is shown instead. Lines are truncated to
-    200 characters. If the source is not available, there are no lines.
+    200 characters. If the source is unavailable, the list of lines is empty.
     """
     files: dict[str, list[str]] = {}
     fields: dict[str, dict[str, int]] = {}

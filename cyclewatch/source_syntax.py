@@ -36,7 +36,7 @@ def parameters(function: ast.AST) -> list[str]:
 
 
 def names_in(node: ast.AST) -> set[str]:
-    """All variables, attributes and function names in a node."""
+    """The names of all variables, attributes and functions in a node."""
     return {
         getattr(each, "id", None)
         or getattr(each, "attr", None)
@@ -47,7 +47,7 @@ def names_in(node: ast.AST) -> set[str]:
 
 
 def binds(statement: ast.stmt) -> Iterator[str]:
-    """The variables that a simple statement always assigns; targets like `a, b` are ignored."""
+    """The variables that a statement always binds; targets like `a, b` are ignored."""
     match statement:
         case ast.Assign(targets=targets):
             yield from (target.id for target in targets if isinstance(target, ast.Name))
@@ -256,7 +256,7 @@ def function_around(source: Source, name: str, line: int) -> Definition:
 
 
 def uncalled_load(source: Source, name: str, line: int) -> ast.Attribute:
-    """The only uncalled `variable.name` at `line`, or in the whole file if `line` has none."""
+    """The only `variable.name` that is not called, at `line` or, if there is none, in the file."""
     classes = {node.name for node in source.all(ast.ClassDef)}
     loads = [
         node
@@ -292,7 +292,7 @@ def storing_class(source: Source, attribute: str, line: int) -> ast.ClassDef | N
 
 
 def stored_values(source: Source, attribute: str, line: int) -> list[ast.expr]:
-    """The value that `line` stores in the attribute; if unknown, all values stored in it."""
+    """The values stored in the attribute at `line` or, if there are none, in the whole file."""
     found: list[tuple[ast.stmt, ast.expr]] = []
     for statement in ast.walk(source.tree):
         match statement:
@@ -307,7 +307,7 @@ def stored_values(source: Source, attribute: str, line: int) -> list[ast.expr]:
 
 
 def is_created(source: Source, value: ast.expr) -> bool:
-    """Whether an expression creates its value, or is a local variable other than a parameter."""
+    """Whether an expression creates its value, or is a variable other than a parameter."""
     if isinstance(value, ast.Name):
         function = source.function_of(value)
         return value.id not in parameters(function or value)

@@ -84,7 +84,7 @@ def check_not_published(source: Source, name: str) -> None:
 
 
 def _factories(source: Source, target: ast.ClassDef) -> set[str]:
-    """The classes and functions whose calls return an instance, or an object that stores one."""
+    """The classes and functions that, if called, return a `target` or an object that stores one."""
     factories = {each.name for each in (target, *subclasses(source, target))}
     while True:
         found = set(factories)
@@ -168,7 +168,7 @@ class _Parts:
         self._names = names | self._getters
 
     def is_kept(self, call: ast.Call) -> bool:
-        """Whether the object created by `call` is stored, is returned or stays alive while used."""
+        """Whether the object that `call` creates is stored, returned, or used only while alive."""
         node: ast.AST = call
         user = self._source.parent(node)
         if isinstance(user, ast.Attribute):
@@ -206,7 +206,7 @@ class _Parts:
                 )
 
     def check_replaced(self, scope: ast.AST) -> None:
-        """Raise NoDiff if a part is used after its object is deleted or replaced."""
+        """Raise NoDiff if deleting or rebinding a variable may free an object before its parts."""
         variables = [node for node in _own(scope) if isinstance(node, ast.Name)]
         for name in _created(self._source, scope, self._factories):
             parts = self._found(scope, {name})
@@ -294,7 +294,7 @@ def _methods(owner: ast.ClassDef) -> list[ast.FunctionDef]:
 
 
 def _own(scope: ast.AST) -> list[ast.AST]:
-    """The nodes of a function, or the nodes of a module that are not in functions."""
+    """The AST nodes of a function, or those of a module that are outside its functions."""
     if isinstance(scope, FUNCTIONS):
         return list(ast.walk(scope))
     found: list[ast.AST] = [scope]
@@ -322,7 +322,7 @@ def _returned(function: ast.AST) -> Iterator[ast.expr]:
 def _stored(
     scope: ast.AST, inside: set[str], attributes_of: set[str] | None = None
 ) -> Iterator[ast.expr]:
-    """The values that a scope stores in objects that no variable in `inside` refers to.
+    """The values that a scope stores outside the objects named in `inside`.
 
     Assignments to attributes and items of the variables in `attributes_of` are omitted.
     """

@@ -43,8 +43,8 @@ class Watch:
     """A watch for reference cycles that keep tensors alive; active until :meth:`stop`.
 
     Returned by :func:`watch`, :func:`warn_tensor_cycles` and :func:`observe_tensor_cycles`. In a
-    ``with`` statement, the watch stops when the block ends. Otherwise, it continues even if the
-    last reference to its :class:`Watch` is dropped. The report and the statistics stay available
+    ``with`` statement, the watch stops when the block ends. Otherwise, the watch continues even if
+    the last reference to this object is dropped. The report and the statistics stay available
     after :meth:`stop`. All methods are thread-safe.
 
     Examples:
@@ -131,7 +131,7 @@ class Watch:
 
     @property
     def stats(self) -> Stats:
-        """Counts of collections, objects, owners, findings and omissions, and durations."""
+        """Durations, and counts of collections, objects, owners, findings and omissions."""
         return self._native_watch.stats()
 
     @property
@@ -176,12 +176,12 @@ def warn_tensor_cycles(
 
     For each new finding, a :class:`TensorCycleWarning` is issued, attributed to the location of the
     reference to cut if this location is known. The logger ``cyclewatch`` also logs the finding's
-    card, which describes the finding as text. Both happen on the main thread, after the collection.
-    A background thread, which does not need the GIL, keeps the report
+    card, which describes the finding as text. Warnings and log messages are issued on the main
+    thread, after the collection. A background thread, which does not need the GIL, keeps the report
     ``cyclewatch-<script>-<pid>.html`` up to date.
 
     Args:
-        devices: "auto" (accelerators if one is usable, else the CPU), "all", or device names such
+        devices: "auto" (accelerators if any is usable, else the CPU), "all", or device names such
             as ``("cuda", "cpu")`` or ``"cuda:1"``.
         report_dir: Directory for the report files; defaults to the current directory. A relative
             path is resolved at the time of the call. If the directory is not writable, the report
@@ -196,15 +196,15 @@ def warn_tensor_cycles(
         source_lines: Show the line of code of each reference to cut, with one line before and after
             it. Reports contain these lines. The source is read after the collection; if the file
             has changed since this process started, the lines are omitted.
-        scan_every: :meth:`Watch.step` scans for unreachable tensors in each step that is a multiple
-            of this number; 0 disables scans. By default, every step scans while automatic
+        scan_every: :meth:`Watch.step` scans for unreachable tensors if the step's number is a
+            multiple of this value; 0 disables scans. By default, every step scans while automatic
             collection is off (``gc.disable()``, a threshold of 0) or objects are frozen
             (``gc.freeze()``).
         census_every: Number of calls to :meth:`Watch.step` between two censuses of the reachable
             tensors; 0 disables censuses. A group of tensors is listed in `Report.growing`, and
-            logged once, if in at least 3 of the last 5 censuses it was larger than in the
-            preceding census. Each periodic census takes about as long as a call to :func:`census`,
-            and is skipped if it would exceed the budget.
+            logged once, if its size reached a lasting new maximum in at least 3 of the last 5
+            censuses. Each periodic census takes about as long as a call to :func:`census`, and is
+            skipped if it would exceed the budget.
         oom: Write a report if the program or a thread ends with an out-of-memory error, as
             :class:`oom_autopsy` does for a block.
 
@@ -212,7 +212,7 @@ def warn_tensor_cycles(
         The active watch.
 
     Raises:
-        ValueError: An argument is invalid. If it is a device or format, the message lists the valid
+        ValueError: An argument is invalid. For a device or format, the message lists the valid
             values.
         TypeError: `devices`, `formats`, `report_dir` or an integer argument has the wrong type.
         RuntimeError: The watch cannot observe this interpreter's garbage collector.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Formats texts about findings and out-of-memory errors."""
+"""Formats messages about findings and out-of-memory errors."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def why_not(path: str | Path) -> str | None:
-    """Return the reason why a file cannot be written to `path`; None if there is no known reason.
+    """Return why a file cannot be written to `path`, or None if no reason is known.
 
     Missing directories will be created, so the nearest existing parent is checked.
     """
@@ -23,5 +23,5 @@ def why_not(path: str | Path) -> str | None:
             return f"{folder} is not a folder"
         folder = os.path.dirname(folder)
     if not os.access(folder, os.W_OK | os.X_OK):
-        return f"no permission to write in the folder {folder}"
+        return f"no permission to write to the folder {folder}"
     return None

@@ -15,7 +15,7 @@ class Node:
         self.peer = None
 
     def link(self, peer):
-        """Refer to `peer`; this completes the cycle if `peer` already refers to this node."""
+        """Refer to `peer`; if `peer` already refers to this node, the two now form a cycle."""
         self.peer = peer
 
 

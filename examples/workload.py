@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code shared by the examples: the command line, and a leaking loop under a watch."""
+"""Code shared by the examples: the command line, and a loop that runs a leaking step."""
 
 import argparse
 import gc

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MkDocs hooks that adapt GitHub pages and help() docstrings for the documentation site."""
+"""MkDocs hooks: adapt Markdown links and help() docstrings to the documentation site."""
 
 import re
 

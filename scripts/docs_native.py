@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Griffe extension that adds the docstrings of the native module; its stub file has none."""
+"""A Griffe extension that adds the native module's docstrings, which the stub file lacks."""
 
 import importlib
 import re

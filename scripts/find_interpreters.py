@@ -36,7 +36,7 @@ def candidates(version):
 
 
 def usable_path(candidate):
-    """Return the interpreter that `candidate` starts, or None if it has no C headers."""
+    """Return the path of the interpreter that `candidate` starts, or None if it is unusable."""
     try:
         answer = subprocess.run(
             [candidate, "-c", QUESTION], capture_output=True, text=True, timeout=30, check=True

@@ -40,7 +40,7 @@ from _frozen_importlib_external import ExtensionFileLoader
 try:
     open(folder + "/started", "xb").close()  # text mode needs an encoding
     try:
-        # Loading the extension into a free-threaded or debug build could crash it.
+        # Loading the extension into a free-threaded or debug build could crash the process.
         if _imp.extension_suffixes()[0] != suffix:
             raise RuntimeError(f"it runs another build of CPython ({_imp.extension_suffixes()[0]})")
         native = sys.modules.get("cyclewatch._native")
@@ -172,7 +172,7 @@ def _version(pid: int) -> str | None:
 
 
 def _check_paths(pid: int, folder: str) -> None:
-    """Fail if a path refers to a different file for the process, which may run in a container."""
+    """Fail if one of the paths names a different file in the mount namespace of the process."""
     for path in (folder, os.path.abspath(_native.__file__)):
         try:
             is_same = os.path.samefile(f"/proc/{pid}/root{path}", path)

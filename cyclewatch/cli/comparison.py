@@ -53,7 +53,7 @@ def kinds_by_signature(before: cyclewatch.Report, after: cyclewatch.Report) -> d
 
 
 def remaining_variants(before: cyclewatch.Report, after: cyclewatch.Report) -> dict[str, list[str]]:
-    """Map each signature that is gone to the remaining signatures of its finding."""
+    """Map each signature missing from `after` to the signatures that its finding has there."""
     remaining: dict[str, list[str]] = {}
     for old, new in _pairs(before, after):
         for each in old.signatures if old and new else []:

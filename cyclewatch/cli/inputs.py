@@ -26,7 +26,7 @@ class Input(NamedTuple):
 
 
 def load(arguments: list[str]) -> list[Input]:
-    """Load the reports that the FILE arguments refer to. Raises Failure if there are none."""
+    """Load the reports that the FILE arguments refer to. Raises Failure if no report is found."""
     loaded = []
     for path, certain in _expand(arguments):
         report = _read(path, certain)

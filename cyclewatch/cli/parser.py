@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 PROGRAM = "cyclewatch"
 SUMMARY = "find reference cycles that keep device memory alive, and the reference to cut"
 ENVIRONMENT = (
-    "CYCLEWATCH=1 watches every program that this Python installation runs, as cyclewatch run "
-    "does; 0 or an empty value disables this. Each option of run has a corresponding variable, "
-    "such as CYCLEWATCH_MIN_BYTES for --min-bytes and CYCLEWATCH_FAIL=1 for --fail."
+    "CYCLEWATCH=1 watches every program of this Python installation in the same way as cyclewatch "
+    "run; 0 or an empty value disables the watch. Each option of run has a corresponding "
+    "variable, such as CYCLEWATCH_MIN_BYTES for --min-bytes and CYCLEWATCH_FAIL=1 for --fail."
 )
 EXIT_STATUS = (
     "0: success. 1: a negative answer (verify: the fix is not verified; diff --fail: a finding is "
@@ -30,7 +30,7 @@ EXIT_STATUS = (
     "a known pattern, or no diff is proposed). "
     "2: usage error. 3: a file cannot be read or written, is not a report, or already exists. run "
     "exits with the status of the program, or is terminated by the same signal as the program. "
-    "With --fail, it exits with 1 instead of 0 if there are findings."
+    "With --fail, it exits with 1 instead of 0 if there are new findings."
 )
 
 
@@ -162,7 +162,7 @@ def _add_run(command: Callable[..., _Parser]) -> None:
     run.setting(
         "--devices",
         metavar="NAMES",
-        help="devices to watch: auto (accelerators if one is usable, else the CPU), all, or a "
+        help="devices to watch: auto (accelerators if any is usable, else the CPU), all, or a "
         "comma-separated list such as cuda,cpu or cuda:1 (default: auto)",
     )
     run.setting(
@@ -216,8 +216,8 @@ def _add_run(command: Callable[..., _Parser]) -> None:
     run.setting(
         "--census-every",
         metavar="SECONDS",
-        help="list the reachable tensors at this interval, within the budget, and report those "
-        "whose memory use grows; runs on the main thread",
+        help="list the reachable tensors at this interval, within the budget, and report "
+        "groups of tensors whose memory use grows; the census runs on the main thread",
     )
     run.setting(
         "--collect-at-exit",
@@ -231,7 +231,7 @@ def _add_run(command: Callable[..., _Parser]) -> None:
     )
     run.setting(
         "--no-oom",
-        help="do not write a report if the program ends with an out-of-memory error",
+        help="do not write an -oom.txt report if the program ends with an out-of-memory error",
     )
     run.setting(
         "--warn",
@@ -255,9 +255,9 @@ def _add_attach(command: Callable[..., _Parser]) -> None:
         "attach",
         "examine a running process",
         "Scan the heap of a Python process that does not use cyclewatch, list its reachable "
-        "tensors, and write a report. Both processes must run the same version of CPython, 3.14 or "
-        "later, as the same user. The main thread of the process pauses for about as long as "
-        "three collections take.",
+        "tensors, and write a report. cyclewatch and the process must run as the same user, on the "
+        "same version of CPython (3.14 or later). The main thread of the process pauses for about "
+        "as long as three collections take.",
     )
     attach.option(
         "--devices",
@@ -320,8 +320,8 @@ def _add_readers(command: Callable[..., _Parser]) -> None:
     )
     explain.switch(
         "--diff",
-        help="for a signature: print a change to the source that removes the cycle, as a unified "
-        "diff for patch -p0 or git apply -p0. Exits with 1 and prints a reason if the change "
+        help="for a signature: print a source change that removes the cycle, as a unified diff for "
+        "patch -p0 or git apply -p0. Exits with 1 and prints a reason if the change "
         "cannot be made mechanically, the source has changed since the run, the report has no "
         "source lines, or the source is not below the current directory",
     )
@@ -393,10 +393,10 @@ def _add_writers(command: Callable[..., _Parser]) -> None:
     strip = command(
         "strip",
         "remove private information from a report",
-        "Write a report without the program's paths, names or source code. The source code is "
-        "always removed, because it contains paths and names. Signatures are kept, so that "
-        "findings can be identified. Signatures are hashes of the names in a cycle, so anyone who "
-        "guesses all of these names can use the signature to check the guess.",
+        "Remove the program's source code, paths (--paths) or names (--names) from a report. The "
+        "source code is always removed, because it contains paths and names. Signatures are kept, "
+        "so that findings can be identified. Signatures are hashes of the names in a cycle, so "
+        "anyone who guesses all of these names can use the signature to check the guess.",
     )
     strip.switch("--source", help="remove the lines of source code")
     strip.switch("--paths", help="remove folders: /home/me/train.py:30 becomes train.py:30")

@@ -38,7 +38,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def _chosen(report: cyclewatch.Report, arguments: argparse.Namespace) -> list[int]:
-    """The 1-based ranks of the findings to show."""
+    """The 1-based positions of the findings to show."""
     ranks = [
         rank
         for rank, finding in enumerate(report.findings, 1)

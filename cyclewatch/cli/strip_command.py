@@ -75,7 +75,7 @@ _KEPT = frozenset(
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Write the report without paths, names or source code."""
+    """Write the report without source code and, if requested, without paths or names."""
     if not arguments.paths and not arguments.names and not arguments.source:
         raise Failure("nothing to remove: use --source, --paths or --names", Status.USAGE)
     to = convert_command.format_or_json(arguments.output)

@@ -2,7 +2,7 @@
 """The pytest plugin: fails tests whose reference cycles keep tensors alive.
 
 Every pytest run loads this file if cyclewatch is installed. It imports the rest of the plugin only
-when ``--cyclewatch``, its ini key or a mark requests a check.
+when an option, a mark or a fixture needs it.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class Survivors:
         return list(self._survivors.values())
 
     def reassign_fixtures(self, ended: set[object], item: pytest.Item) -> bool:
-        """Attribute to `item` the survivors that were created by the setup of a node in `ended`.
+        """Attribute to `item` the survivors created by the setup of a node in `ended`.
 
         pytest tears these nodes down together with `item`. Returns True if any of these survivors
         are alive.
@@ -110,9 +110,9 @@ class Survivors:
 
 
 def creators(finding: Finding, freed: Iterable[Survivor]) -> dict[pytest.Item, str]:
-    """Map each test that created a survivor in `freed` to the phase in which this happened.
+    """Map each test that created a survivor in `freed` to the phase in which it did so.
 
-    Only survivors that have the type of an owner of `finding` are considered.
+    A survivor is considered only if `finding` has a tensor owner of the same type.
     """
     names = {owner.type for owner in finding.owners}
     tests: dict[pytest.Item, str] = {}

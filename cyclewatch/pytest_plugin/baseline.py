@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and writes the baseline file of known cycles, and removes entries.
+"""Reads and writes the baseline file of known cycles, and removes vanished entries.
 
 Entries are sorted by signature, one per line, and the version is the last line. Therefore every
 entry ends with a comma, and branches that change different entries merge line by line. To resolve a
@@ -151,8 +151,8 @@ class BaselineUpdate:
 
         Raises OSError if the file cannot be written. `passed` contains the tests that were checked
         and passed. Failed tests are excluded, because they may have stopped before they created
-        their cycles. `collected` contains the tests named in the baseline that pytest collected,
-        whether or not they ran.
+        their cycles. `collected` contains the collected tests that the baseline names, whether or
+        not they ran.
         """
         if self._is_first:
             return self._create(records, session)

@@ -25,7 +25,7 @@ class _Canary:
 class Freezer:
     """Keeps older objects frozen from the first :meth:`begin` to :meth:`close`.
 
-    Does not freeze or unfreeze anything if the program already froze objects. Never enables or
+    Does not freeze or unfreeze anything if the program has already frozen objects. Never enables or
     disables automatic collection.
     """
 
@@ -43,7 +43,7 @@ class Freezer:
         self._freeze()
 
     def collect(self) -> bool:
-        """Collect the test's garbage. Returns True if older objects were examined, too."""
+        """Collect the test's garbage. Returns True if older objects were also examined."""
         canary = weakref.ref(self._canary) if self._canary is not None else None
         self._canary = None
         collect()

@@ -53,7 +53,7 @@ class TestHooks:
         if self._freezer.frozen_by_program:
             results.notes.append(
                 "the program has frozen objects (gc.freeze), so cyclewatch did not freeze any; "
-                "each check examined all objects that were not frozen"
+                "each check examined all unfrozen objects"
             )
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:

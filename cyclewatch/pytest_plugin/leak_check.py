@@ -96,8 +96,8 @@ class LeakCheck:
     def repeated(self, item: pytest.Item, when: str) -> Iterator[Callable[[Finding], bool]]:
         """Make ``item.runtest()`` run the body --cyclewatch-repeat times.
 
-        Yields a function that returns whether at least two of the runs created the cycle of a given
-        finding. A doctest runs once, because the first run clears its namespace.
+        Yields a function that returns whether at least two runs created the cycle of a finding. A
+        doctest runs once, because the first run clears its namespace.
         """
         times = self._settings.repeat
         if when != "call" or times == 1 or isinstance(item, pytest.DoctestItem):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def add_fixture(item: pytest.Item) -> None:
     """Make a test use the fixture `tensors_released`.
 
-    It is set up after all fixtures that other tests share, and before the test's own fixtures.
+    The fixture is set up after all shared fixtures, and before the test's own fixtures.
     """
     fixtures = getattr(item, "_fixtureinfo", None)  # only functions and doctests have it
     if fixtures is None or "tensors_released" in fixtures.names_closure:

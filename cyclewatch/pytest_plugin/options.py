@@ -103,8 +103,8 @@ class Option:
 OPTIONS = (
     Option(
         "--cyclewatch",
-        "Fail tests whose reference cycles keep tensors alive, or only warn. The flag without a "
-        "value means fail.",
+        "Fail tests whose reference cycles keep tensors alive, or only warn. --cyclewatch alone "
+        "means --cyclewatch=fail.",
         "off",
         _one_of(*MODES),
     ),

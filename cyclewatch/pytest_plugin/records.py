@@ -31,7 +31,7 @@ KNOWN = "known"
 ALLOWED = "allowed"
 EXPECTED = "expected"  # the test caught the error of an assertion that reported the finding
 
-_EXPECTED_REASON = "the test caught the error of assert_no_tensor_cycles()"
+_EXPECTED_REASON = "the test caught the error from assert_no_tensor_cycles()"
 
 
 class SourceRecord(TypedDict):
@@ -69,7 +69,7 @@ class CycleRecord(TypedDict):
 
 
 def uncounted(record: CycleRecord) -> CycleRecord:
-    """A copy of `record` with sizes and counts of 0, for another test that created the cycle."""
+    """A copy of `record` with zero sizes and counts, for another test that created the cycle."""
     copy = record.copy()
     copy["retained_bytes"] = copy["attributed_bytes"] = copy["occurrences"] = 0
     copy["signatures"] = {}
@@ -175,7 +175,7 @@ class Classifier:
         allowances: Sequence[Allowance] = (),
         is_expected: Callable[[Finding], bool] = lambda _: False,
     ) -> tuple[list[Finding], list[CycleRecord]]:
-        """Return the new findings among `findings`, and a record of each finding."""
+        """Return the new ones of `findings`, and a record for each of them, new or not."""
         statuses: dict[str, tuple[str, str]] = {}
         unsettled: list[Finding] = []
         for finding in findings:

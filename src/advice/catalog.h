@@ -25,9 +25,9 @@ class Catalog {
     // Returns nullptr if there is no such pattern.
     [[nodiscard]] const Pattern* find(std::string_view id) const;
 
-    // Returns the texts of `variant` of the pattern `id`. If the pattern has no such variant,
-    // returns the pattern's own texts. If there is no such pattern, returns the texts of the
-    // pattern "unknown".
+    // Returns the message texts for `variant` of the pattern `id`. If the pattern has no such
+    // variant, returns the pattern's own message texts. If there is no such pattern, returns the
+    // message texts of the pattern "unknown".
     [[nodiscard]] const Words& words(std::string_view id, std::string_view variant) const;
 
   private:

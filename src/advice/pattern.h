@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pattern is a class of cycles with the texts that are reported for it. Patterns come from
-// patterns.toml or a user's cyclewatch.toml. docs/configuration.md explains the keys.
+// A pattern is a class of cycles, with the message texts that reports show for these cycles.
+// Patterns come from patterns.toml or a user's cyclewatch.toml. docs/configuration.md explains the
+// keys.
 #pragma once
 
 #include <map>
@@ -13,7 +14,7 @@
 
 namespace cyclewatch::advice {
 
-// Texts about one reference. fill() replaces slots such as {holder}.
+// Message texts about one reference. fill() replaces slots such as {holder}.
 struct Words {
     std::string explanation;  // why it retains memory: a clause without a full stop
     std::string advice;       // how to change the code: one or two sentences

@@ -56,7 +56,7 @@ std::string with_link(const std::string& text, const Pattern& pattern) {
     return pattern.links.empty() ? text : text + "; see " + pattern.links.front();
 }
 
-// Sets the pattern of the finding, and replaces the texts written by the analysis.
+// Sets the finding's pattern, and replaces the analysis's message texts with the pattern's.
 void adopt(model::Finding& finding, const Pattern& pattern) {
     finding.pattern = pattern.id;
     const Slots slots = finding.cut.empty() ? Slots{} : slots_of(finding.cut.front());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assigns a status to each finding, and a pattern if the pattern's shape matches the finding. Not
-// thread-safe; the process has one instance, whose callers hold the GIL.
+// Assigns a status to each finding, and the first pattern whose shape matches, if any. Not
+// thread-safe; the process has one instance, whose callers must hold the GIL.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +28,11 @@ using VersionOf = std::function<std::string(const std::string& package)>;
 
 class Rules {
   public:
-    // Reads a configuration; see read(). Its patterns and suppressions replace those of the
+    // Reads a configuration; see read(). The new patterns and suppressions replace those of the
     // previous configuration. Returns the problems.
     std::vector<std::string> configure(std::string_view json);
 
-    // Adds a suppression if it is valid; otherwise returns the problem.
+    // Adds a suppression if it is valid; otherwise returns an error message.
     [[nodiscard]] std::string ignore(Suppression suppression);
 
     // The user's patterns, then the built-in ones.

@@ -22,7 +22,7 @@ struct Slots {
 [[nodiscard]] Slots slots_of(const model::Reference& reference);
 
 // True if `full_name` names a function, method, frame, generator, coroutine or result of locals().
-// In sentences, such a name is enclosed in backquotes.
+// In sentences, the names of these objects are enclosed in backquotes.
 [[nodiscard]] bool is_function(std::string_view full_name);
 
 // Replaces every slot in `text`. Other braces, and braces in the inserted names, are left

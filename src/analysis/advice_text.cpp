@@ -36,7 +36,7 @@ std::string named(const CollapsedGraph& graph, const Candidate& candidate) {
     return text;
 }
 
-// Rounded down, so that only a share of 1 is shown as "100 %".
+// Rounded down, so that "100 %" is shown only if `share` is 1.
 std::string percent_of(double share) {
     return std::to_string(static_cast<int>(share * 100)) + " %";
 }
@@ -275,7 +275,7 @@ std::string remedy_of(const CollapsedGraph& graph, const Cut& cut) {
     const Candidate& first = cut.cut.front();
     std::string text = first.payload ? "drop " : "cut ";
     const bool is_summary = cut.parent != kNone && cut.cut.size() > kMostNamed;
-    // Name the last reference, too, if it would be the only one that is not named.
+    // If only one reference would be left unnamed, name it, too.
     const bool is_short = is_summary && cut.cut.size() > kMostNamed + 1;
     const std::size_t shown = is_short ? kMostNamed : cut.cut.size();
     if (is_summary) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the texts of a finding, which state the reference to cut, the reason, and the code to
-// write instead.
+// Writes the message texts of a finding: what to cut, why, and what code to write instead.
 #pragma once
 
 #include <cstddef>

@@ -161,11 +161,10 @@ class Analysis {
         builder_of_component_[c] = entry->second;
     }
 
-    // True for a cycle that user code cannot avoid and that retains no memory itself, if other
-    // cycles retain all memory reachable from it. Examples are a cycle inside a library and the
-    // cycle that Python creates with every class. However, a cycle that contains a class is
-    // reported if the fix suggested for another cycle only breaks that other cycle. The class would
-    // then still keep the memory alive.
+    // True if user code cannot avoid `cycle`, and other cycles retain all memory that is reachable
+    // from `cycle`. Examples are a cycle inside a library and the cycle that Python creates with
+    // every class. Exception: false if `cycle` contains a class, and the fix suggested for one of
+    // the other cycles breaks only the other cycle. The class would still keep the memory alive.
     [[nodiscard]] bool is_secondary(std::uint32_t c,
                                     const Component& component,
                                     const Cycle& cycle) const {

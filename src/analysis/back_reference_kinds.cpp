@@ -49,8 +49,8 @@ std::vector<Candidate> BackReferenceKinds::kinds_of(const std::vector<std::uint3
     return result;
 }
 
-// Sets the counts in `kind`, and moves one reference for each pair of holder class and target class
-// to the front.
+// Sets the counts in `kind`. If several references have the same holder class and the same target
+// class, moves all but the first to the end.
 Candidate BackReferenceKinds::finished(Candidate kind) const {
     std::ranges::sort(kind.edges);
     kind.edges.erase(std::unique(kind.edges.begin(), kind.edges.end()), kind.edges.end());

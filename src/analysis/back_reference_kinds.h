@@ -19,7 +19,7 @@ class WorkLimit {
     WorkLimit(const Component& component, std::uint64_t most)
         : pass_(component.size() + component.targets.size()), left_(most) {}
 
-    // Subtracts the work of `passes` passes over the component. If too little work remains,
+    // Subtracts the work of `passes` passes over the component. If the work would exceed the limit,
     // subtracts nothing and returns false.
     bool take_passes(std::uint64_t passes) {
         const bool enough = passes * pass_ <= left_;

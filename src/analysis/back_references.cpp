@@ -148,9 +148,9 @@ class BackReferenceSearch {
         return node;
     }
 
-    // The object to which an attribute of `node` with the plain name `plain_name` refers; `node` if
-    // there is none. `name` is the id of an attribute name whose plain name is `plain_name`. Ids
-    // are compared first, because that is faster than comparing texts.
+    // Looks for an attribute of `node` with the plain name `plain_name`. Returns the attribute's
+    // target, or `node` if there is no such attribute. `name` is the id of an attribute name with
+    // this plain name. Ids are compared first, because that is faster than comparing strings.
     [[nodiscard]] std::uint32_t next_of_name(std::uint32_t node,
                                              model::StringId name,
                                              std::string_view plain_name) const {
@@ -165,8 +165,8 @@ class BackReferenceSearch {
     }
 
     // If `with_inner` is false, returns the back references to `root`, or nothing if removing them
-    // leaves a cycle. If `with_inner` is true, returns nothing unless a cycle remains. The result
-    // then also contains the back references to further parents, which break the remaining cycles.
+    // leaves a cycle. If `with_inner` is true, returns nothing unless cycles remain. To break the
+    // remaining cycles, adds the back references to further parents.
     BackReferences seen_from(std::uint32_t root, bool with_inner) {
         std::vector<std::uint32_t> back = ways_back(component_, root);
         mark(back);
@@ -249,8 +249,8 @@ class BackReferenceSearch {
         }
     }
 
-    // Returns `back` and all other references stored in attributes with the same names as those of
-    // `back`, either directly or in containers.
+    // Collects the names of the attributes that store the references in `back`, directly or in
+    // containers. Returns `back` and all other references stored in attributes with these names.
     [[nodiscard]] std::vector<std::uint32_t> with_same_names(
         const std::vector<std::uint32_t>& back) const {
         std::set<std::string_view> names;
@@ -268,8 +268,8 @@ class BackReferenceSearch {
         return all;
     }
 
-    // Removes the kinds that need not be cut, because cutting them would break only cycles that
-    // retain no memory. Starts with the last kind.
+    // Removes the kinds that need not be cut, because the other kinds break all cycles that retain
+    // memory. Starts with the last kind.
     void drop_needless(std::vector<Candidate>& kinds) {
         const auto mark_kind = [this](const Candidate& kind, char value) {
             for (const std::uint32_t e : kind.edges) {
@@ -309,8 +309,7 @@ class BackReferenceSearch {
     graph::Rows holders_;  // per node: the references to the node
     Roles roles_;
     std::vector<char> is_back_;  // per reference: leads back to the object tried last
-    // Per node: nonzero if no back references lead to the node, or if removing them leaves no
-    // cycle.
+    // Per node: zero if removing the back references to the node leaves a cycle, otherwise nonzero.
     std::vector<char> has_no_remaining_cycle_;
     std::vector<char> is_on_cycle_;
     WorkLimit work_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the parent among the objects of a component, and the back references to it.
+// Finds the parent among the objects of a component, and the back references to the parent.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct BackReferences {
 // The candidates for the parent are the objects of `cycle`, the last object of each chain of
 // attributes with the same name (`.parent.parent`), and the objects with the most incoming
 // references. Chooses the candidate whose back references are the best suggestion. A good
-// suggestion involves few attribute names, good evidence for each name, and many references to the
+// suggestion has few attribute names, good evidence for each name, and many references to the
 // parent. Once all returned references are removed, no cycle retains an owner, and every object is
 // still reachable from the parent. If removing the back references to the parent is not enough, the
 // kinds include back references to other parents that can be reached from that parent. Tries at

@@ -43,7 +43,7 @@ ReferenceKind kind_of(const CollapsedGraph& graph, const Component& component, s
 }
 
 void note_variable(Candidate& candidate, const CollapsedGraph& graph, std::uint32_t edge) {
-    // The references in `edges` may share a traceback instead of a variable.
+    // References can also share a traceback, which is not a variable.
     const bool variable = graph.is_through_variable(edge);
     candidate.shared_cell = variable && candidate.edges.size() > 1;
     candidate.equivalent = variable ? candidate.edges.size() : 1;

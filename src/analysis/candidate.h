@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// References that one code change would remove, with the evidence for cutting them.
+// References that one code change would remove, with the evidence that they are a mistake.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +49,8 @@ void note_variable(Candidate& candidate, const CollapsedGraph& graph, std::uint3
                                                 const Component& component,
                                                 const Cycle& cycle);
 
-// Classifies reference `e` of the component, based on the shortest cycle that contains it. The
-// candidate's evidence is null if no row of evidence_weights.h matches.
+// Classifies reference `e` of the component, based on the shortest cycle that contains `e`. The
+// candidate's evidence is null if no cycle contains `e`.
 [[nodiscard]] Candidate judge_reference(const CollapsedGraph& graph,
                                         const Component& component,
                                         std::uint32_t e);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A canonical order of nodes and references. It does not depend on node numbers, so that the order
-// in which the collector lists objects does not change the report. Method: colour refinement
-// (Weisfeiler, Leman, "The reduction of a graph to canonical form", 1968).
+// A canonical order of nodes and references. The order does not depend on node numbers, so the
+// report does not depend on the order in which the collector lists objects. Method: colour
+// refinement (Weisfeiler, Leman, "The reduction of a graph to canonical form", 1968).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace cyclewatch::analysis {
 
-// Sets `graph.color`, a hash of each node and its neighbourhood, and sorts the references of each
+// Sets `graph.color`, a hash of each node and its neighborhood, and sorts the references of each
 // node by label and target. Refines colours four times or, in small graphs, until the number of
 // colours stops growing. weight[n] is the number of bytes that the collapsed node n owns.
 void canonicalize(CollapsedGraph& graph, const std::vector<std::uint64_t>& weight);

@@ -86,8 +86,8 @@ bool is_structural(const model::ReferenceGraph& graph,
     }
 }
 
-// The references of a collapsed part are copied to each of its holders. A part that would need more
-// copies than this remains a separate node, because otherwise the graph could grow quadratically.
+// The references of a collapsed node are copied to each of its holders. A node that would need more
+// copies than this is not collapsed, because otherwise the graph could grow quadratically.
 constexpr std::uint64_t kMostCopies = 256;
 
 bool may_collapse(const model::Node& node) {
@@ -170,9 +170,9 @@ class Collapse {
         }
     }
 
-    // Un-hides hidden nodes that are on a cycle of hidden nodes (such as a cell that contains
-    // itself) or can be reached from one. Otherwise expand() would not terminate. Finds them by
-    // topological sorting (Kahn, 1962).
+    // Makes hidden nodes visible again if they are on a cycle of hidden nodes (such as a cell that
+    // contains itself) or can be reached from one. Otherwise expand() would not terminate. Finds
+    // these nodes by topological sorting (Kahn, 1962).
     void keep_cycles_of_hidden_nodes() {
         std::vector<std::uint32_t> hidden_holders(hidden_.size(), 0);
         std::vector<std::uint32_t> free_nodes;
@@ -206,8 +206,8 @@ class Collapse {
         }
     }
 
-    // A wrapper calls the wrapped function through another reference, usually in its closure. One
-    // code change removes both references, so `__wrapped__` is not listed separately.
+    // A wrapper calls the wrapped function through a second reference, usually in the wrapper's
+    // closure. One code change removes both references, so `__wrapped__` is not listed separately.
     void drop_repeated_wrapped(CollapsedGraph& collapsed) const {
         const std::uint32_t begin = collapsed.first.back();
         const auto is_dunder = [&](std::uint32_t e) {
@@ -295,7 +295,7 @@ class Collapse {
     std::vector<std::uint32_t> path_;  // path_[i] is a reference of stack_[i]
 };
 
-// Also marks the references from a class's __mro__ and __bases__ tuples as structural.
+// Marks the references from a class's __mro__ and __bases__ tuples as structural.
 void mark_class_tuples(CollapsedGraph& collapsed) {
     for (std::uint32_t e = 0; e < collapsed.edges.size(); ++e) {
         const std::uint32_t target = collapsed.targets[e];

@@ -19,8 +19,8 @@ struct Component {
     std::vector<std::uint32_t> edges;    // collapsed references, parallel to targets
     std::vector<std::uint32_t> holder;   // positions in `nodes`, parallel to targets
     std::vector<char> structural;        // parallel to targets
-    // Per node, nonzero if the node owns memory that the collection frees, or if such memory can be
-    // reached through a reference from the node to an object outside the component.
+    // Per node: nonzero if the node owns memory that the collection frees, or refers to an object
+    // outside the component from which such memory can be reached.
     std::vector<char> leads_out;
     std::vector<std::uint64_t> kept;  // per node: RetainedSize::kept_by()
 

@@ -110,8 +110,8 @@ bool is_parent_name(std::string_view name) {
 
 }  // namespace
 
-// True if the next reference of the cycle leads from the target of reference `i` to an object that
-// was passed to this target. The target then does not contain the holder of reference `i`.
+// True if the target of reference `i` stores a third object of the cycle without creating it. The
+// target then does not contain the holder of reference `i`.
 bool ConstructionHints::was_passed_the_way(std::size_t i) const {
     const std::size_t next = cycle_.next(i);
     return cycle_.target(next) != cycle_.holder(i) && cycle_.is_object(cycle_.target(next)) &&
@@ -156,7 +156,7 @@ bool ConstructionHints::is_clearly_forward(std::size_t i) const {
     });
 }
 
-// The reference that leads from an object to the holder of reference `i`, possibly through
+// The reference of an object that leads to the holder of reference `i`, directly or through
 // containers.
 std::size_t ConstructionHints::way_into(std::size_t i) const {
     return cycle_.outside_containers(cycle_.previous(i));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Determines which object of a cycle is the parent and which is the child, from names and from the
-// code that stores the attributes (model::AttributeSite). docs/design/analysis.md lists the number
-// of cases that each hint decides.
+// code that stores the attributes (model::AttributeSite). docs/design/analysis.md explains each
+// hint.
 #pragma once
 
 #include "analysis/cycle_view.h"
@@ -37,7 +37,7 @@ class ConstructionHints {
     // The holder is a handle that the target creates and stores, such as a cursor, a lease or a
     // view.
     [[nodiscard]] bool is_handle(std::size_t i) const;
-    // Reference `i` leads to such a handle, directly or through a container.
+    // Through reference `i`, the holder stores a handle, directly or in a container.
     [[nodiscard]] bool keeps_handle(std::size_t i) const;
 
   private:

@@ -147,8 +147,8 @@ class CutSearch {
     // parameters, buffers and submodules. An object needs its data, but a function may capture more
     // than it needs. If the evidence for the cut is strong, a reference with weak evidence is
     // probably intentional. An item of a tuple cannot be removed, and a container in a container is
-    // part of a data structure. Neither is offered as an alternative to cutting an attribute or a
-    // variable.
+    // part of a data structure. Tuple items and nested containers are therefore not offered as
+    // alternatives to cutting an attribute or a variable.
     void drop_poor_alternatives(Cut& result) const {
         const bool breaks_cycle = !result.cut.empty() && !result.cut.front().payload;
         const bool known =

@@ -29,8 +29,8 @@ struct CycleView {
         return kind == model::NodeKind::object || kind == model::NodeKind::exception;
     }
 
-    // Returns `i` if its holder is not a container. Otherwise returns the reference from a
-    // non-container to the outermost of the nested containers around reference `i`.
+    // If the holder of reference `i` is a container, goes back through the nested containers and
+    // returns the reference to the outermost one. Otherwise returns `i`.
     [[nodiscard]] std::size_t outside_containers(std::size_t i) const {
         for (std::size_t steps = 0; steps < kFarthestLook && is_container(graph, holder(i));
              ++steps) {

@@ -155,7 +155,7 @@ class EdgeClassifier {
         }
         if (graph_.is(holder_, NodeKind::type) || graph_.is(holder_, NodeKind::module)) {
             // If the next reference of the cycle leads from the target to a type, the target is an
-            // instance of the class `holder_` or of a subclass.
+            // instance of `holder_` or of one of its subclasses.
             const bool instance = cycle_.is_object(target_) && graph_.is(holder_, NodeKind::type) &&
                                   graph_.is(cycle_.target(cycle_.next(i_)), NodeKind::type);
             return instance ? kClassKeepsInstance : kClassAttribute;
@@ -313,9 +313,9 @@ class EdgeClassifier {
         });
     }
 
-    // The origin of the code that creates the reference. This is the origin of the holder or, if
-    // the holder is a container, the origin of the object that refers to the container. If user
-    // code stores an attribute on a library object, the origin is user code.
+    // The origin of the code that creates the reference: the origin of the holder or, if the holder
+    // is a container, the origin of the object that refers to the container. If user code stores an
+    // attribute on a library object, the origin is user code.
     [[nodiscard]] Origin origin_of_code() const {
         const Origin origin = origin_of(graph_, cycle_.holder(cycle_.outside_containers(i_)));
         if (origin == Origin::user) {
@@ -327,8 +327,8 @@ class EdgeClassifier {
         return own ? Origin::user : origin;
     }
 
-    // True if the holder is a callable that is called by something other than user code, such as a
-    // library or a functools.partial. Such a caller would not dereference a weak reference.
+    // True if the holder is a callable that is called by code other than user code, such as a
+    // library or functools.partial. These callers would not dereference a weak reference.
     [[nodiscard]] bool is_called_by_others() const {
         const std::size_t k = cycle_.previous(i_);
         const CollapsedEdge& previous = graph_.edges[cycle_.edges[k]];

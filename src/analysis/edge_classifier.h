@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matches a reference against known programming mistakes, and determines how strongly the match
-// suggests cutting the reference. The weights are in evidence_weights.h, the texts in
-// advice/patterns.toml.
+// suggests cutting the reference. evidence_weights.h contains the weights, advice/patterns.toml the
+// message texts.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ struct Evidence {
 // Classifies reference `i` of the cycle.
 [[nodiscard]] const Evidence& evidence_of(const CycleView& cycle, std::size_t i);
 
-// The value to add to the weight. It is negative if standard-library code creates the reference,
-// otherwise 0.
+// The value to add to the weight of reference `i`: negative if standard-library code creates the
+// reference, otherwise 0.
 [[nodiscard]] int adjustment_of(const CycleView& cycle, std::size_t i);
 
 // Classifies a reference that is outside the cycle and leads to memory. `of_class` is true if a

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// All weights that the ranking uses. The texts for each row are in advice/patterns.toml, under the
-// pattern and variant of the row. A weight of 100 or more stands for a well-known mistake, 80 to 99
-// for a reference from a child back to its parent, and 40 to 79 for one of several references that
-// could be cut. A reference with a weight of 0 to 39 is probably intended. A program cannot remove
-// a reference with a negative weight.
+// The table of evidence weights that the ranking uses. Each row names the pattern and variant in
+// advice/patterns.toml that contain its message texts. A weight of 100 or more stands for a
+// well-known mistake, 80 to 99 for a reference from a child back to its parent, and 40 to 79 for
+// one of several references that could be cut. A reference with a weight of 0 to 39 is probably
+// intended. A program cannot remove a reference with a negative weight.
 #pragma once
 
 #include "analysis/edge_classifier.h"
@@ -67,7 +67,7 @@ inline constexpr Evidence kMachinery{"unknown", "machinery", -60};
 inline constexpr Evidence kClassAttribute{"class-in-function", "", -100};
 inline constexpr Evidence kStructural{"class-in-function", "", -1000};
 
-// References outside the cycle. Cutting one of them frees the memory but leaves the cycle.
+// References outside the cycle. Cutting one of them frees memory but does not break the cycle.
 inline constexpr Evidence kPayloadOfMethod{"class-in-function", "captured", 30};
 inline constexpr Evidence kPayloadDefault{"class-in-function", "default", 30};
 inline constexpr Evidence kPayloadMethod{"class-in-function", "method", 30};
@@ -79,7 +79,7 @@ inline constexpr Evidence kPayload{"unknown", "payload", 20};
 
 // Message texts for a target that does not support weak references.
 inline constexpr Evidence kNotWeak{"unknown", "not-weak", 0};
-// Message texts for a target to which there may be no other strong reference.
+// Message texts for a target that may have no other strong reference.
 inline constexpr Evidence kOnlyOwner{"unknown", "only-owner", 0};
 
 // Used if there is no reference to cut.

@@ -166,8 +166,8 @@ void FindingBuilder::list_cut(const Cut& cut) {
     const Evidence& evidence = cut.cut.empty() ? *cut.without_cut : *cut.cut.front().evidence;
     finding_.pattern = std::string(evidence.pattern);
     finding_.freed_share = cut.freed_share;
-    // First list one reference of each candidate, then one for each other pair of classes that the
-    // candidate's references connect.
+    // List the first reference of each candidate, then the second of each candidate, and so on.
+    // A candidate lists one reference for each pair of holder and target classes.
     std::size_t most_listed = 1;
     for (std::size_t i = 0; i < most_listed; ++i) {
         for (const Candidate& candidate : cut.cut) {
@@ -188,7 +188,7 @@ void FindingBuilder::list_cut(const Cut& cut) {
     finding_.tie = cut.tie && !tie_dropped;
 }
 
-// Drops alternatives that would look exactly like the cut in a report. Two references can look the
+// Drops alternatives that would look the same in a report as the cut. Two references can look the
 // same because an item of a container may be shown as the attribute that refers to the container.
 // Drops nothing if the cut consists of several references, because cutting only one of them is a
 // different suggestion. Returns whether the first alternative was dropped.
@@ -250,7 +250,7 @@ void FindingBuilder::absorb(FindingBuilder&& other) {
     const model::Finding& more = other.finding_;
     model::add_variants(finding_, more);
     finding_.signature = std::min(finding_.signature, more.signature);
-    // If both shares are known, use their weighted mean.
+    // If both values of freed_share are known, use their weighted mean.
     const auto retained = static_cast<double>(finding_.retained_bytes);
     const auto more_retained = static_cast<double>(more.retained_bytes);
     if (finding_.freed_share != more.freed_share) {

@@ -41,7 +41,7 @@ class FindingBuilder {
     }
 
     // Resets freed_share to unknown if `component` and the described component have different
-    // sizes, because the share that the cut frees may then differ, too.
+    // sizes, because the cut may free a different fraction of the memory of each component.
     void compare(const Component& component);
 
     // Adds the counts and bytes of the occurrence `component`, and the owners that `walk` reached
@@ -69,9 +69,8 @@ class FindingBuilder {
     // Removes `storage` from shared(), because another cycle of this finding retains it.
     void drop_shared(std::uint32_t storage);
     void set_shared_with(std::uint64_t findings) { finding_.shared_with = findings; }
-    // The storages in shared() have `known` bytes in total; attributes `mine` of these bytes to
-    // this finding. Shared bytes of clusters that were counted but not captured are attributed in
-    // the same proportion.
+    // Assigns `mine` of the `known` bytes in shared() to this finding. Shared bytes of clusters
+    // that were counted but not captured are assigned in the same proportion.
     void attribute(std::uint64_t known, std::uint64_t mine);
 
     // The finding as built so far, without its owners.

@@ -56,8 +56,8 @@ template <std::size_t size>
 [[nodiscard]] std::string path_text(const CollapsedGraph& graph,
                                     std::span<const std::uint32_t> path);
 
-// The attribute that stores `node`, such as "Engine.callbacks". `node` is a container or bound
-// method to which the attribute refers, or a bound method in such a container. If several
+// The attribute that stores the container or bound method `node`, such as "Engine.callbacks". A
+// bound method may also be stored in a container to which the attribute refers. If several
 // attributes store `node`, returns the first in alphabetical order; if none does, returns "".
 // Visits all references of the graph.
 [[nodiscard]] std::string stored_in(const CollapsedGraph& graph, std::uint32_t node);
@@ -86,7 +86,7 @@ template <std::size_t size>
                                       std::uint32_t edge,
                                       std::uint32_t keeper = kNone);
 
-// The code that stores the attribute; null if it is not known or `edge` is not an attribute.
+// The code that stores the attribute; null if unknown, or if `edge` is not an attribute.
 [[nodiscard]] const model::AttributeSite* site_of(const CollapsedGraph& graph, std::uint32_t edge);
 
 // "path:line", "path" if the line is not known, or "".

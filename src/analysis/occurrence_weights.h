@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The number of cycles that one component represents. It includes the cycle of the component itself
-// and the cycles in clusters of the same shape that were counted but not captured
-// (model::RepeatedShape).
+// The number of cycles that one component represents, namely the component's own cycle and the
+// cycles in clusters of the same shape that were counted but not captured (model::RepeatedShape).
 #pragma once
 
 #include <cstdint>

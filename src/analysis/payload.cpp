@@ -61,8 +61,8 @@ class PayloadSearch {
     }
 
   private:
-    // Adds `edge`. If its target is code, and one of the target's own references frees at least
-    // half as much memory as `edge`, adds the target's references instead.
+    // Adds `edge`. If the target of `edge` is code, and a reference from the target frees at least
+    // half as much memory as `edge`, adds the references from the target instead.
     void add(std::vector<Payload>& found,
              std::uint32_t edge,
              std::uint64_t bytes,
@@ -202,8 +202,8 @@ class LastReferences {
         });
     }
 
-    // The references to `node`. If a program can remove the references to a container, they replace
-    // the reference from the container.
+    // The references to `node`. Each reference from a container is replaced by the references to
+    // that container, unless one of those is structural.
     [[nodiscard]] std::vector<std::uint32_t> references_out_of_containers(std::uint32_t node) {
         std::vector<std::uint32_t> references = references_to_[node];
         for (int steps = 0; steps < Roles::kDeepestContainer; ++steps) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds references outside the cycle that retain most of the memory. Cutting one of them frees the
-// memory; the cycle remains but is harmless.
+// Finds references outside the cycle whose removal frees most of the memory. The remaining cycle is
+// harmless.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,11 @@ struct Payloads {
                                      const Cycle& cycle,
                                      const RetainedSize& held);
 
-// Used if cutting any single reference would free too little memory. Returns the references to the
+// Used if cutting a single reference does not free enough memory. Returns the references to the
 // owners or to their containers. There may be several such references; for example, Python stores
-// the default of a dataclass field in several places. Empty if there are more than kMostInSet.
-// Reduces `work_left` by the work of one pass over all objects that the component can reach.
+// the default of a dataclass field in several places. Empty if there are more than kMostInSet, if a
+// program cannot drop all of them, or if `work_left` is too small. Subtracts the work done from
+// `work_left`.
 [[nodiscard]] std::vector<Candidate> find_last_references(const CollapsedGraph& graph,
                                                           const Component& component,
                                                           const RetainedSize& held,

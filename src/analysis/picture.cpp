@@ -122,8 +122,8 @@ class Drawing {
         }
     }
 
-    // Draws each reference to cut that has not been drawn yet, if both of its ends are drawn or can
-    // still be drawn within the limit.
+    // Draws up to kMostCutsOffCycle more references to cut. Skips a reference whose ends do not fit
+    // into the picture.
     void draw_cut_references() {
         std::size_t added = 0;
         for (const std::uint32_t edge : cut_in_order()) {

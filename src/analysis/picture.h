@@ -13,8 +13,8 @@
 
 namespace cyclewatch::analysis {
 
-// The items of the cycle come first, in order. If the cycle is long, one item stands for its middle
-// part. `cut` contains the collapsed references to be drawn as cut. `walk` is the owner walk that
+// The items of the cycle come first, in order. If the cycle is long, one item represents its middle
+// part. `cut` contains the references in `graph` to draw as cut. `walk` is the owner walk that
 // starts from `cycle`.
 [[nodiscard]] model::Picture make_picture(const CollapsedGraph& graph,
                                           const model::Observation& observation,

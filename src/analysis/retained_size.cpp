@@ -145,7 +145,7 @@ std::uint32_t RetainedSize::cycles_to(std::uint32_t component,
     return components.cyclic[component] ? unite(above, component) : above;
 }
 
-// Breaking the cycles of a component frees a storage if none of its owners can be reached from
+// Breaking the cycles of a component frees a storage if no owner of the storage can be reached from
 // another cycle.
 void RetainedSize::add_up_freed(const CollapsedGraph& graph,
                                 const graph::StrongComponents& components) {

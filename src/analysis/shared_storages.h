@@ -14,13 +14,13 @@
 namespace cyclewatch::analysis {
 
 // Completes the byte counts of all findings of one collection; call it once, after all occurrences
-// have been counted. For each component, `builder_of` holds the index into `builders` of its
-// finding, or kNone if it has none.
+// have been counted. `builder_of[c]` is the index of component c's finding in `builders`, or kNone
+// if the component has no finding.
 //
-// A storage that is reachable only from cycles of one finding is retained by that finding. The
-// bytes of any other shared storage are attributed to the finding that retains the storage. If no
-// finding retains the storage, its bytes are attributed to the first finding that can reach it, in
-// the order of model::ranks_before(). Sets Finding::shared_with for all findings.
+// A storage that is reachable only from cycles of one finding is retained by that finding. If
+// several findings can reach a storage, its bytes are attributed to the finding that retains the
+// storage. If no finding retains the storage, its bytes are attributed to the first finding that
+// can reach it, in the order of model::ranks_before(). Sets Finding::shared_with for all findings.
 void attribute_shared_storages(std::span<FindingBuilder> builders,
                                std::span<const std::uint32_t> builder_of,
                                const RetainedSize& retained,

@@ -18,7 +18,7 @@ using Cycle = std::vector<std::uint32_t>;
 [[nodiscard]] std::vector<std::uint32_t> collapsed_edges(const Component& component,
                                                          const Cycle& cycle);
 
-// Of the cycles through `start` with the fewest structural references, returns a shortest one.
+// Of the cycles through `start` that have the fewest structural references, returns a shortest one.
 // References e with dead[e] != 0 are ignored.
 [[nodiscard]] Cycle shortest_cycle(const Component& component,
                                    std::uint32_t start,

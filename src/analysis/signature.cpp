@@ -25,7 +25,7 @@ std::size_t least_rotation(const std::vector<std::string>& ring) {
             ++equal;
             continue;
         }
-        // A rotation that starts in the matched part of the greater candidate cannot be the least.
+        // Skip the compared part of the greater candidate: the least rotation cannot start there.
         std::size_t& greater = order > 0 ? best : other;
         greater += equal + 1;
         if (best == other) {

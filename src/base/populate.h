@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocates the pages of a large buffer in one system call, which takes about half as long as one
-// page fault per page.
+// Allocates the pages of a large buffer in one system call. This takes about half as long as
+// allocating each page on first use.
 #pragma once
 
 #include <sys/mman.h>
@@ -23,7 +23,7 @@ void reserve_pages(std::vector<Value>& buffer, std::size_t size, std::size_t fil
     if (buffer.capacity() != before && filled * sizeof(Value) >= kLarge) {
         const auto begin = reinterpret_cast<std::uintptr_t>(buffer.data()) & ~(kPage - 1);
         const auto end = reinterpret_cast<std::uintptr_t>(buffer.data() + filled) & ~(kPage - 1);
-        // Fails on old kernels, where the pages are instead allocated on first use.
+        // Fails on old kernels; the pages are then allocated on first use.
         (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
     }
 #endif

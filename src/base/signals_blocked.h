@@ -8,12 +8,12 @@
 
 namespace cyclewatch::base {
 
-// Blocks signals on the calling thread until this object is destroyed. Threads started in the
-// meantime inherit this signal mask permanently. The kernel delivers a process-directed signal to
-// any thread that does not block it. If a program blocks a signal in order to sigwait() for it, a
-// thread of ours that does not block the signal could receive it instead. That would kill the
-// process. Synchronous fault signals remain unblocked, so that faulthandler works. May be used on
-// any thread; does not acquire locks.
+// Blocks signals on the calling thread until this object is destroyed. Threads that the calling
+// thread starts meanwhile inherit this signal mask and keep it. The kernel delivers a
+// process-directed signal to any thread that does not block it. If a program blocks a signal in
+// order to sigwait() for it, a thread of ours that does not block the signal could receive it
+// instead. That would kill the process. Synchronous fault signals remain unblocked, so that
+// faulthandler works. May be used on any thread; does not acquire locks.
 class SignalsBlocked {
   public:
     SignalsBlocked() noexcept {

@@ -12,7 +12,7 @@ namespace cyclewatch::base {
 
 enum class Origin : std::uint8_t { user, library, standard_library };
 
-// Returns `user` for every path that is neither in site-packages nor in the standard library.
+// Returns `user` unless the path is in site-packages, dist-packages or the standard library.
 [[nodiscard]] Origin origin_of_path(std::string_view path);
 
 struct CallSite {

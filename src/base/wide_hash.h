@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A 128-bit hash for comparing sequences of numbers without storing the sequences. If the numbers
-// are meaningful only within one process, the same is true of the hash.
+// are meaningful only within one process, so is the hash.
 #pragma once
 
 #include <compare>

@@ -83,9 +83,9 @@ void bind_reference(py::module_& module) {
             "holder_path",
             text_or_none(&Self::holder_path),
             "Where the holder is stored, such as 'Registry._pairs'. If the holder is a method of "
-            "a container, this is where the container is stored. Set only if the reference is a "
-            "cut or an alternative, and the holder is a container, a method of a container, or one "
-            "of several bound methods to replace. None if unknown.")
+            "a container, this is where the container is stored. Set only for a cut or an "
+            "alternative whose holder is a container, a method of a container, or one of several "
+            "bound methods to replace. None if unknown.")
         .def_readonly("label",
                       &Self::label,
                       "The attribute, index, key or variable: '.callback', 'closure:self', '[3]'.")
@@ -109,12 +109,13 @@ void bind_reference(py::module_& module) {
             "for other references.")
         .def_property_readonly("source",
                                &source_or_none,
-                               "The code at `location` as a SourceExcerpt; None if the code is "
-                               "not available or if the reference is not a suggestion.")
+                               "The code at `location` of a cut or an alternative, as a "
+                               "SourceExcerpt; None if the code is not available, and for other "
+                               "references.")
         .def_readonly("raw_path",
                       &Self::raw_path,
-                      "The references between individual Python objects, in order, for which this "
-                      "one reference stands.")
+                      "The references between individual Python objects that were collapsed into "
+                      "this one, in order.")
         .def_readonly("payload",
                       &Self::payload,
                       "True if the reference is not part of the cycle: cutting it frees the "
@@ -182,8 +183,8 @@ void bind_process_occurrences(py::module_& module) {
                       "Seconds from the start of that process's watch to the first occurrence.")
         .def_property_readonly("first_step",
                                int_or_none<-1>(&Self::first_step),
-                               "The step number last passed to Watch.step() before the first "
-                               "occurrence; None if the method had not been called.")
+                               "The last step number passed to Watch.step() before the first "
+                               "occurrence; None if there was none.")
         .def("__repr__", [](const Self& self) {
             return "<ProcessOccurrences in process " + std::to_string(self.process) + ": " +
                    std::to_string(self.occurrences) + " times, " +
@@ -283,7 +284,7 @@ void bind_finding_lists(FindingClass& added) {
         .def_property_readonly(
             "cuts",
             [](const Shared& self) { return py::tuple(views(self, self->cut)); },
-            "The smallest set of references whose removal breaks the cycle; usually a single "
+            "The references whose removal breaks the cycle or frees its memory; usually a single "
             "reference.")
         .def_property_readonly("alternatives",
                                list_of(&model::Finding::alternatives),
@@ -298,7 +299,7 @@ void bind_finding_lists(FindingClass& added) {
         .def_property_readonly(
             "variants",
             list_of(&model::Finding::variants),
-            "One entry for each signature whose cycles are fixed by the same change, including "
+            "One entry for each signature that was merged into this finding, including "
             "`signature`, largest first. Empty if there is only one signature.")
         .def_property_readonly("by_process",
                                list_of(&model::Finding::by_process),
@@ -315,7 +316,7 @@ void bind_finding_sizes(FindingClass& added) {
                       "all occurrences, counting each storage once.")
         .def_readonly("shared_bytes",
                       &Self::shared_bytes,
-                      "Device bytes that this cycle and other cycles kept alive.")
+                      "Device bytes that other cycles or objects also kept alive.")
         .def_readonly("shared_with",
                       &Self::shared_with,
                       "Number of other findings that share `shared_bytes`. The shared bytes are "
@@ -333,9 +334,9 @@ void bind_finding_sizes(FindingClass& added) {
         .def_readonly("occurrences", &Self::occurrences, "Number of cycles found.")
         .def_readonly("freed_share",
                       &Self::freed_share,
-                      "The share, from 0 to 1, of the largest occurrence's retained bytes that is "
-                      "freed if all references in `cuts` are removed. 0 if unknown, or if another "
-                      "cycle also retains the memory.");
+                      "The fraction of the largest occurrence's retained bytes that is freed if "
+                      "all references in `cuts` are removed. 0 if unknown, or if another cycle "
+                      "also retains the memory.");
 }
 
 }  // namespace
@@ -433,8 +434,8 @@ void bind_finding(py::module_& module) {
                       "A disadvantage of the change, without a final period; empty if unknown.")
         .def_readonly("tie",
                       &Self::tie,
-                      "True if `cut` is not clearly better than `alternatives[0]`: the two are "
-                      "equally good, or only their names favor one of them.")
+                      "True if `cut` is not clearly better than `alternatives[0]`: the evidence "
+                      "for both references is about equally strong.")
         .def_readonly("omitted_cuts",
                       &Self::omitted_cuts,
                       "Number of kinds of references that must also be cut but were omitted from "

@@ -142,7 +142,7 @@ void bind_renderers(ReportClass& report_class) {
         "    width: Maximum line length in columns.\n\n"
         "Examples:\n"
         "    >>> print(report.to_text())\n"
-        "    1 reference cycle kept 4.0 KiB of cpu memory for up to ...");
+        "    1 reference cycle kept 4.0 KiB of cpu memory alive for up to ...");
     add("to_json",
         Format::json,
         "Render the report as JSON (docs/formats/report_json.md).\n\n"
@@ -224,9 +224,9 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         py::arg("replace"),
         py::arg("owner_only") = false,
         "Write a file atomically: readers see the old or the new contents.\n\n"
-        "A terminal, pipe or other device is written to directly. A symbolic link to a regular "
-        "file is replaced, not followed. The umask determines the mode of the file; with "
-        "`owner_only`, only the owner can read it.\n\n"
+        "Writes directly to a terminal, pipe or other device. A symbolic link to a regular file is "
+        "replaced, not followed. The umask determines the mode of the file; with `owner_only`, "
+        "only the owner can read it.\n\n"
         "Raises:\n"
         "    FileExistsError: The path exists and `replace` is false.\n"
         "    OSError: The file cannot be written.");

@@ -119,7 +119,8 @@ void bind_collection(py::module_& module) {
         .def_property_readonly(
             "step",
             int_or_none<-1>(&Self::step),
-            "The step number last passed to Watch.step(); None if the method had not been called.")
+            "The last step number passed to Watch.step() before the collection; None if there was "
+            "none.")
         .def_property_readonly("device_memory",
                                list_of(&Self::device_memory),
                                "Memory in use on the devices of the unreachable owners; empty if "
@@ -309,7 +310,7 @@ void bind_merge(ReportClass& added) {
         "process. A process contained in several reports is counted once, in its latest state.\n\n"
         "Raises:\n"
         "    ValueError: `reports` is empty, or merged reports overlap so that a process would be "
-        "counted twice or not at all.\n\n"
+        "omitted or counted twice.\n\n"
         "Examples:\n"
         "    >>> import glob\n"
         "    >>> report.save('rank0.json')\n"

@@ -54,20 +54,19 @@ void bind_root(py::module_& module) {
 }
 
 void bind_path(py::module_& module) {
-    PathClass added(
-        module,
-        "Path",
-        "The references from a root to an object. Immutable.\n\n"
-        "``str(path)`` is one line, in which the references are written as in Python code.\n\n"
-        "Examples:\n"
-        "    >>> cache = {'last': [Trainer()]}\n"
-        "    >>> path = cyclewatch.why_alive(cache['last'][0])[0]\n"
-        "    >>> print(path)\n"
-        "    module global __main__.cache -> cache['last'][0]\n"
-        "    >>> [reference.label for reference in path.references]\n"
-        "    ['.cache', \"['last']\", '[0]']\n"
-        "    >>> path.cut.label, path.cut_frees\n"
-        "    ('[0]', True)");
+    PathClass added(module,
+                    "Path",
+                    "The references from a root to an object. Immutable.\n\n"
+                    "``str(path)`` formats the references as Python code, on one line.\n\n"
+                    "Examples:\n"
+                    "    >>> cache = {'last': [Trainer()]}\n"
+                    "    >>> path = cyclewatch.why_alive(cache['last'][0])[0]\n"
+                    "    >>> print(path)\n"
+                    "    module global __main__.cache -> cache['last'][0]\n"
+                    "    >>> [reference.label for reference in path.references]\n"
+                    "    ['.cache', \"['last']\", '[0]']\n"
+                    "    >>> path.cut.label, path.cut_frees\n"
+                    "    ('[0]', True)");
     of_package(added)
         .def_property_readonly(
             "root",
@@ -94,8 +93,8 @@ void bind_path(py::module_& module) {
             "cut_frees",
             &model::RetentionPath::cut_frees,
             "Whether removing `cut` frees the object: at once, or at the next collection if "
-            "the object is part of a cycle. False if there is a path that does not contain "
-            "`cut`. Also False if C++ code, such as an autograd graph, may refer to the "
+            "the object is part of a cycle. False if another path does not contain "
+            "`cut`. Also False if C++ objects, such as an autograd graph, may refer to the "
             "object.")
         .def("__str__", [](const model::RetentionPath& self) { return self.text; })
         .def("__repr__",
@@ -128,8 +127,8 @@ void bind_live_owner(py::module_& module) {
     py::class_<Self, std::shared_ptr<Self>> added(
         module,
         "LiveOwner",
-        "A group of reachable tensors, such as the weights of all layers, that have the same type, "
-        "device, shape and dtype and equivalent paths. Immutable.\n\n"
+        "A group of reachable tensors, such as the weights of all layers. The tensors have the "
+        "same type, device, shape and dtype, and equivalent paths. Immutable.\n\n"
         "Examples:\n"
         "    >>> trainers = [Trainer(), Trainer()]\n"
         "    >>> [owner] = cyclewatch.live_owners(min_bytes=4096)\n"
@@ -162,8 +161,8 @@ void bind_growing_owner(py::module_& module) {
     py::class_<Self, std::shared_ptr<Self>> added(
         module,
         "GrowingOwner",
-        "A group of reachable tensors that have the same type, device, shape and dtype and "
-        "equivalent paths, and whose total memory use is growing. Immutable.\n\n"
+        "A group of reachable tensors whose total memory use is growing. The tensors have the same "
+        "type, device, shape and dtype, and equivalent paths. Immutable.\n\n"
         "Examples:\n"
         "    >>> trainers = []\n"
         "    >>> with cyclewatch.watch(devices='cpu', budget=1, census_every=1) as watch:\n"
@@ -248,8 +247,8 @@ void bind_storages(py::module_& module) {
                 watch::Dispatcher::instance().live_storages(selected(devices)));
         },
         Locked(),
-        "Lists the storages on these devices, without keeping them alive. Only storages that have "
-        "a reachable owner tracked by the collector are listed.");
+        "Lists the storages on `devices`, without keeping the storages alive. Omits storages "
+        "without a reachable owner that the collector tracks.");
 }
 
 py::tuple why_alive(const py::list& box, std::size_t paths, bool ignore_caller) {

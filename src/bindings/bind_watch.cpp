@@ -39,7 +39,7 @@ struct NativeWatch {
     std::shared_ptr<Watch> watch;
 };
 
-// Throws the Python exception, if any, that a notification has left pending.
+// Throws the pending Python exception, if a callback has left one.
 void raise_pending() {
     if (PyErr_Occurred() != nullptr) {
         throw py::error_already_set();
@@ -319,7 +319,7 @@ void bind_native_watch(py::module_& module) {
 
 std::atomic<int> failure_status{0};
 
-// Registered before the program starts, so it runs after all other exit handlers.
+// Registered before the program starts, so it runs after the program's own exit handlers.
 void replace_exit_status(int status, void* /*unused*/) {
     if (status == 0 && failure_status != 0) {
         std::fflush(nullptr);

@@ -76,7 +76,7 @@ void reset_locks_after_fork() {
 }  // namespace
 
 // Called by PyInit__native() after it has checked that the interpreter is supported. The name of
-// the function does not matter, because Python takes the module's name from its spec.
+// this function does not matter, because Python takes the module's name from the module spec.
 PYBIND11_MODULE(_native_if_supported, module, pybind11::mod_gil_not_used()) {
     // Checked again in the importing interpreter, because CPython 3.13 and later call every PyInit
     // function in the main interpreter.

@@ -46,9 +46,9 @@ StoreSite site_of_generated(PyTypeObject* base,
 }
 
 // Searches the methods of the class. A store to an attribute of `self` takes precedence over stores
-// to attributes of other objects, and a store in __init__ takes precedence over other methods'
-// stores to `self`. If the store is in generated code without a source file, such as a dataclass's
-// `__init__`, only the class and the origin of the value are known.
+// to attributes of other objects. Among stores to `self`, a store in __init__ takes precedence. If
+// the store is in generated code without a source file, such as a dataclass's `__init__`, only the
+// class and the origin of the value are known.
 StoreSite find_in_class(PyTypeObject* type,
                         std::string_view name,
                         PyTypeObject* target,
@@ -183,10 +183,10 @@ StoreSite search_classes(PyTypeObject* type,
     return stores.result();
 }
 
-// Returns the call that may set the attribute. This is either a call with the attribute's name as
-// an argument, or a setattr() call with a computed name. A computed name is considered only in
-// methods of the holder's and the value's classes, in the helpers that search_helpers() finds, and
-// in functions that enclose the value's definition.
+// Returns the call that may set the attribute: either a call with the attribute's name as an
+// argument, or a setattr() call with a computed name. A computed name is considered only in methods
+// of the holder's and the value's classes, in the helpers that search_helpers() finds, and in
+// functions that enclose the value's definition.
 StoreSite search_possible_stores(PyTypeObject* type,
                                  std::string_view name,
                                  PyObject* value,

@@ -66,8 +66,8 @@ void visit_inner_code(PyCodeObject* code, int depth, Visit&& visit) {
     }
 }
 
-// Calls visit(code) for each function in `entry`, an entry of a class or module dict. `entry` is
-// either a function itself, or a descriptor or wrapper that contains functions.
+// Calls visit(code) for each function in `entry`, an entry of a class or module dict. `entry` may
+// be a function, or a descriptor or wrapper that contains functions.
 template <typename Visit>
 void visit_functions(PyObject* entry, Visit& visit, int depth = 0) {
     if (entry == nullptr || depth > kMaxNesting) {
@@ -103,8 +103,8 @@ struct Method {
     PyObject* entry;
     PyCodeObject* code;
 
-    // True if the first parameter is an instance of the class or, if `of_class` is true, the class
-    // itself.
+    // If `of_class` is true, returns whether the first parameter is the class itself; if false,
+    // whether it is an instance of the class.
     [[nodiscard]] bool gets_self(bool of_class) const noexcept {
         return !Py_IS_TYPE(entry, &PyStaticMethod_Type) &&
                of_class == (Py_IS_TYPE(entry, &PyClassMethod_Type) ||

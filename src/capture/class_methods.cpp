@@ -26,8 +26,8 @@ int variable_number(PyCodeObject* code, PyObject* name) {
     return -1;
 }
 
-// True if the code contains the name of the class. Most code does not contain the name and need not
-// be analyzed.
+// True if the code contains the name of the class or of a base class. Most code does not contain
+// these names and need not be analyzed.
 bool mentions(PyCodeObject* code, PyTypeObject* type) {
     bool found = false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_names) && !found; ++i) {

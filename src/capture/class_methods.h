@@ -25,8 +25,8 @@ struct EndMethod {
 // Returns the first suitable method among close, teardown, shutdown, release, stop and dispose. The
 // method must be a Python function that has a source file and needs no arguments. Unless the class
 // is a context manager, the method must also set an attribute to None or call a method named clear.
-// A method that does neither may be unrelated to the object's references. For a context manager,
-// __exit__ is the last resort.
+// Any other method may be unrelated to the object's references. For a context manager, __exit__ is
+// the last resort.
 [[nodiscard]] EndMethod find_end_method(PyTypeObject* type);
 
 }  // namespace cyclewatch::capture

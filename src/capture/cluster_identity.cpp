@@ -18,8 +18,8 @@ using base::WideHash;
 
 constexpr Py_ssize_t kMaxKeys = 1'000;  // hashed in one dict
 
-// True if tracemalloc is tracing. The graph then contains the allocation site of each object, and
-// the hash does not cover these sites.
+// True if tracemalloc is tracing. If it is, the graph contains the objects' allocation sites, which
+// the hash does not cover.
 bool traces_allocations() {
     const python::OwnedRef bytes = python::steal(PyBytes_FromStringAndSize(nullptr, 64));
     const python::OwnedRef traceback =
@@ -32,9 +32,8 @@ void add_address(WideHash& hash, const void* address) {
     hash.add(reinterpret_cast<std::uintptr_t>(address));
 }
 
-// Hashes the keys of a dict and the type of its first value, because these determine whether
-// GraphBuilder describes the dict as the result of locals(). Returns false if the dict is too large
-// to hash.
+// Hashes the keys of a dict and the type of its first value, because GraphBuilder uses the keys and
+// that type to recognize the result of locals(). Returns false if the dict is too large to hash.
 bool add_keys(WideHash& hash, PyObject* dict) {
     if (PyDict_GET_SIZE(dict) > kMaxKeys) {
         return false;
@@ -60,8 +59,8 @@ bool add_keys(WideHash& hash, PyObject* dict) {
 }  // namespace
 
 // Returns the cached information about the type of `object`. Returns null if the type has no
-// version, because later modifications of the type could then not be detected. If
-// `differs_per_object` is false, the description of `object` depends only on its type.
+// version, because later modifications of the type could not be detected. If `differs_per_object`
+// is false, the description of `object` depends only on its type.
 const ClusterIdentifier::Type* ClusterIdentifier::type_of(PyObject* object) {
     PyTypeObject* const type = Py_TYPE(object);
     // Static types need no version, because they are never modified.
@@ -191,8 +190,8 @@ class ClusterIdentifier::Pass {
         }
     }
 
-    // Adds an object to `hash`. Returns false if the hash may not reflect everything that the graph
-    // contains about the object.
+    // Adds an object to `hash`. Returns false if the graph may contain information about the object
+    // that the hash does not cover.
     bool add_object(std::uint32_t node, WideHash& hash) {
         PyObject* const object = bare_.objects[node];
         const Type* const type = identifier_.type_of(object);

@@ -35,8 +35,8 @@ struct BareGraph {
 };
 
 struct ClusterIdentities {
-    // A hash per cluster. Zero if equal hashes would not imply equal clusters. This is the case if
-    // an object's type was recently modified, tracemalloc is tracing, or the cluster is large.
+    // A hash per cluster. Zero if a hash cannot identify the cluster: an object's type was recently
+    // modified, tracemalloc is tracing, or the cluster is too large.
     std::vector<base::WideHash> of_cluster;
     std::vector<std::uint32_t> number;  // per object: its position in its cluster; empty if all
                                         // clusters are unknown

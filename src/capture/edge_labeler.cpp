@@ -129,8 +129,8 @@ void find_all_parts(PyObject* parent, PartSink& sink) {
 
 }  // namespace
 
-// The functions below catch std::bad_alloc, the only possible exception. References that have not
-// been labelled when it is thrown remain unlabelled.
+// The functions below catch std::bad_alloc, the only possible exception. After an exception, the
+// remaining references of the object stay unlabelled.
 
 void find_parts(PyObject* parent, PartSink& sink) noexcept {
     try {

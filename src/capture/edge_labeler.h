@@ -29,16 +29,15 @@ class ReferenceSink {
                      std::uint32_t index) = 0;
 };
 
-// Receives the parts of one object, which are containers that users do not think of as separate
-// objects.
+// Receives the parts of one object: containers that users do not think of as separate objects.
 class PartSink {
   public:
     virtual ~PartSink() = default;
     virtual void add(PyObject* part, model::PartRole role) = 0;
 };
 
-// Passes the parts of `parent` and their roles to `sink`. Parts are the __dict__ of an object, the
-// closure and defaults tuples of a function, the args and keywords of a partial, and the
+// Passes the parts of `parent` and their roles to `sink`. Parts include the __dict__ of an object,
+// the closure and defaults tuples of a function, the args and keywords of a partial, and the
 // _parameters, _buffers and _modules of an nn.Module.
 void find_parts(PyObject* parent, PartSink& sink) noexcept;
 

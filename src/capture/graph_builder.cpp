@@ -324,8 +324,8 @@ void GraphBuilder::note_locals(std::uint32_t node) {
     }
 }
 
-// Limits the references per object, rather than only in total, so that each object keeps some of
-// its references. The first kMinPerObject references to an object are never dropped.
+// Limits the references from each object, not only their total number, so that every object keeps
+// some of its references. The first kMinPerObject references to an object are never dropped.
 void GraphBuilder::limit_references() {
     if (graph_.targets.size() <= kMaxReferences) {
         return;

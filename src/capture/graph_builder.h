@@ -36,8 +36,8 @@ class GraphBuilder {
 
     [[nodiscard]] model::ReferenceGraph build();
 
-    // The number of references missing from the graph because of the limit per collection. Does not
-    // include references beyond kMaxPerPair from one object to another.
+    // The number of references missing from the graph because of the limit per collection. Excludes
+    // references that are missing because of kMaxPerPair.
     [[nodiscard]] std::uint64_t omitted_references() const noexcept { return omitted_references_; }
 
     // Returns the node of `object`, or kNotNamed.

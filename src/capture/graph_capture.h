@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the unreachable objects into a reference graph, which is plain data in which every
-// reference has a label. Later stages do not use PyObject*.
+// Turns the unreachable objects into a reference graph: plain data, with a label for every
+// reference. Later stages do not use PyObject*.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. Creates no
 // Python objects except as described in object_summary.h. May throw std::bad_alloc.
@@ -86,8 +86,8 @@ class GraphCapture {
     [[nodiscard]] CapturedGraph capture(const CaptureLimits& limits);
 
   private:
-    // If there are more objects than this, each step frees data that the next step does not need,
-    // even if a later step must rebuild the data.
+    // Above this number, each step frees data that the next step does not need, even if a later
+    // step must rebuild the data.
     static constexpr std::size_t kManyObjects = 100'000;
 
     struct Selection {

@@ -57,7 +57,7 @@ class LocalsSnapshots::Match {
     [[nodiscard]] bool empty() const noexcept { return keys_.empty(); }
 
     // If the first key is the name of the first parameter of any of `functions`, compares the keys
-    // with the variables of these functions.
+    // with the variables of all `functions`.
     void compare(const std::vector<Function>& functions) {
         const bool starts = std::ranges::any_of(functions, [this](const Function& function) {
             return function.code->co_argcount > 0 &&
@@ -109,8 +109,8 @@ class LocalsSnapshots::Match {
         return 0;
     }
 
-    // Variable names are interned, but keys need not be, so the texts are compared if the addresses
-    // differ.
+    // Variable names are interned, but keys need not be, so strings at different addresses may be
+    // equal.
     static bool is_same(PyObject* name, PyObject* key) {
         return name == key ||
                (name != nullptr && PyUnicode_GET_LENGTH(name) == PyUnicode_GET_LENGTH(key) &&

@@ -21,13 +21,13 @@ namespace cyclewatch::capture {
 class LocalsSnapshots {
   public:
     // If `dict` contains the variables of a function, returns that function. `dict` must be an
-    // exact dict. The dict must begin with all of the function's parameters. The function must be a
-    // method of the class of the dict's first value, or a function of `modules` (namespaces) that
-    // calls locals(). Most other keys must be variables of that function or of other methods of the
-    // class (which may have updated the dict later). If several functions match, the one whose
-    // variables match the most keys is returned. If the function calls locals() on exactly one
-    // line, the result contains that line; otherwise, it contains the line of the function's
-    // definition.
+    // exact dict. The dict must begin with all of the function's parameters. The function must be
+    // either a method of the first value's class, or a function that calls locals() and is defined
+    // in one of `modules` (namespaces). Most of the remaining keys must be variables of that
+    // function or of other methods of the class (which may have updated the dict later). If several
+    // functions match, the one whose variables match the most keys is returned. If the function
+    // calls locals() on exactly one line, the result contains that line; otherwise, it contains the
+    // line of the function's definition.
     [[nodiscard]] std::optional<ObjectSummary> function_of(PyObject* dict,
                                                            std::span<PyObject* const> modules);
 

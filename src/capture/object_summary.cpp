@@ -100,8 +100,7 @@ CallSite location_of(PyCodeObject* code, int line) {
     return {path_of(code), as_line(line)};
 }
 
-// If `entry`, an entry of a class's dict, is a function or wraps a function, returns this function;
-// otherwise returns null.
+// Returns the function that `entry`, a value in a class's dict, is or wraps; null if there is none.
 PyObject* method_function(PyObject* entry) noexcept {
     if (Py_IS_TYPE(entry, &PyStaticMethod_Type) || Py_IS_TYPE(entry, &PyClassMethod_Type) ||
         Py_IS_TYPE(entry, &PyProperty_Type)) {
@@ -254,7 +253,7 @@ bool summarize_builtin_function(PyObject* object, ObjectSummary& summary) {
     return true;
 }
 
-// A module is shown by its name, not as "module".
+// A module is identified by its own name, not by its type name "module".
 bool summarize_module(PyObject* object, ObjectSummary& summary) {
     summary.name = module_of_globals(PyModule_GetDict(object));
     summary.module = summary.name;

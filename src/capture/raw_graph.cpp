@@ -14,9 +14,9 @@
 namespace cyclewatch::capture {
 namespace {
 
-// Collects the positions of visited objects. Most references lead either to the next object in the
-// list, or to the same object outside the list (usually a class) as the last reference that led
-// outside. Neither kind of reference requires a lookup.
+// Collects the positions of visited objects. Most references lead to the next object in the list,
+// or to the most recently visited object outside the list (usually a class). Neither kind of
+// reference requires a lookup.
 class EdgeCollector {
   public:
     EdgeCollector(std::span<PyObject* const> objects,
@@ -26,7 +26,7 @@ class EdgeCollector {
 
     void collect(std::uint32_t position, const python::TypeTraversal& type) {
         next_ = position + 1;
-        neighbour_ = next_ < objects_.size() ? objects_[next_] : nullptr;
+        neighbor_ = next_ < objects_.size() ? objects_[next_] : nullptr;
         PyObject* const object = objects_[position];
         const auto add_target = [this](PyObject * target) __attribute__((always_inline)) {
             add(target);
@@ -53,7 +53,7 @@ class EdgeCollector {
         if (target == outsider_ || target == nullptr) {
             return;
         }
-        const std::uint32_t position = target == neighbour_ ? next_ : index_.find(target);
+        const std::uint32_t position = target == neighbor_ ? next_ : index_.find(target);
         if (position == collector::PointerIndex::kAbsent) {
             outsider_ = target;
             return;
@@ -77,9 +77,9 @@ class EdgeCollector {
     const std::span<PyObject* const> objects_;
     const collector::PointerIndex& index_;
     std::vector<std::uint32_t>& targets_;
-    PyObject* outsider_ = nullptr;   // the last target that is not among the objects
-    PyObject* neighbour_ = nullptr;  // the object after the current one
-    std::uint32_t next_ = 0;         // position of `neighbour_`
+    PyObject* outsider_ = nullptr;  // the last target that is not among the objects
+    PyObject* neighbor_ = nullptr;  // the object after the current one
+    std::uint32_t next_ = 0;        // position of `neighbor_`
     bool out_of_memory_ = false;
 };
 

@@ -16,7 +16,7 @@
 
 namespace cyclewatch::capture {
 
-// Compressed rows. The neighbours of n are the elements of `targets` from index first[n] up to, but
+// Compressed rows. The neighbors of n are the elements of `targets` from index first[n] up to, but
 // not including, first[n + 1].
 struct Adjacency {
     std::vector<std::uint32_t> first{0};

@@ -63,7 +63,7 @@ struct StoreSearch::Visit {
     StoreSearch& search;
     PyCodeObject* code;
     int depth;
-    // call() cannot throw, because no site has a path (a std::string) yet.
+    // call() cannot throw, because the sites that it copies have no path (a std::string) yet.
     static int call(const cyclewatch_store* store, void* arg) noexcept {
         auto& visit = *static_cast<Visit*>(arg);
         // A store with a computed name may set any attribute, so it counts only if the value may be

@@ -82,10 +82,10 @@ class ForeignStores {
     void search(PyCodeObject* code, bool is_method);
     void search_methods(PyTypeObject* type);
     // Searches the methods of `type`, the holder's class, for calls to helpers. A helper is a
-    // function or static method that either stores the attribute on its first parameter, to which
-    // the method passes `self`, or reads `f_locals`. A helper that reads `f_locals` counts only if
-    // the method has a parameter with the name of the attribute. The resulting site is the call to
-    // the helper.
+    // function or static method that reads `f_locals`, or that receives `self` as its first
+    // argument and stores the attribute on it. A helper that reads `f_locals` counts only if the
+    // method has a parameter with the name of the attribute. The resulting site is the call to the
+    // helper.
     void search_helpers(PyTypeObject* type);
     [[nodiscard]] StoreSite result() const;
 

@@ -14,7 +14,7 @@ PyCodeObject* code_of(PyObject* function) noexcept {
     return reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
 }
 
-// Finds the calls to `partial` that may have received a given function.
+// Finds calls to `partial` that may have a given function as an argument.
 class PartialCalls {
   public:
     explicit PartialCalls(PyObject* function) : function_(code_of(function)) {}

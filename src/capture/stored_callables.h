@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the source locations of callables stored in objects (functools.partial, wrappers).
+// For callable objects (functools.partial, wrappers), finds the called function and a source line.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. Creates no
 // Python objects. May throw std::bad_alloc.

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 constexpr std::size_t kHoldersTried = 64;  // per owner, nearest first
-constexpr int kRounds = 4;                 // the distance up to which a color includes neighbours
+constexpr int kRounds = 4;                 // the distance up to which a color includes neighbors
 
 std::uint32_t mix(std::uint32_t value) {
     value ^= value >> 16;
@@ -22,7 +22,7 @@ std::uint32_t mix(std::uint32_t value) {
     return value ^ (value >> 16);
 }
 
-// The colors of objects. A color is a hash of an object and its neighbourhood (color refinement, as
+// The colors of objects. A color is a hash of an object and its neighborhood (color refinement, as
 // in analysis/canonical_order.h). Colors are computed on demand and cached.
 class Colors {
   public:
@@ -92,8 +92,8 @@ class SubgraphSelection {
           visits_left_(2 * static_cast<std::uint64_t>(std::ranges::count(inside_, true))) {}
 
     // Finds the nearest holder of `owner` that is on a cycle. Keeps the shortest cycle through this
-    // holder, and the path from the holder to `owner`. The visit limit does not apply to the first
-    // owner.
+    // holder, and the path from the holder to `owner`. The visit limit does not apply until a cycle
+    // has been kept.
     void add_cycle_of(std::uint32_t owner) {
         std::vector<Step> steps{{owner, kNone}};
         for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -203,8 +203,8 @@ class SubgraphSelection {
         return found;
     }
 
-    // Returns true if `node` refers to `start`. Otherwise adds the newly reached targets of `node`
-    // to `farther`, and records `place` for each of these targets.
+    // Returns true if `node` refers to `start`. If it does not, adds the newly reached targets of
+    // `node` to `farther`, and records `place` for each of these targets.
     bool reach_from(std::uint32_t node,
                     std::uint32_t start,
                     std::uint32_t place,
@@ -221,8 +221,8 @@ class SubgraphSelection {
         return false;
     }
 
-    // Keeps a shortest path from `start` to one of the objects in `closing`, which refer to
-    // `start`.
+    // Keeps a shortest path from `start` to an object in `closing`. All objects in `closing` refer
+    // to `start`.
     void keep_path_from(std::vector<std::uint32_t> closing, std::uint32_t start) {
         keep(start);
         for (std::vector<std::uint32_t> nearest = std::move(closing);;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// If a cluster is too large, selects the objects of the cluster that the reference graph will
-// contain: first complete cycles near the owners, then the objects nearest to the owners.
+// Selects a part of a cluster that is too large for the reference graph: first complete cycles near
+// the owners, then the objects nearest to the owners.
 //
 // Objects are identified by their positions, as in raw_graph.h. Does not use Python.
 #pragma once
@@ -26,7 +26,7 @@ using KindHash = std::function<std::uint32_t(std::uint32_t node)>;
 
 // Returns the positions of the selected objects in ascending order. The result exceeds `limit` only
 // to complete a cycle. `owners` may contain owners outside the cluster. The choice between objects
-// at the same distance depends on their kinds and neighbours, not on their positions. Visits each
+// at the same distance depends on their kinds and neighbors, not on their positions. Visits each
 // reference of the cluster about twice, or more often if many objects are at the same distance. In
 // the worst case, allocates about 5 bytes per object, plus 4 bytes for each object that is compared
 // by kind.

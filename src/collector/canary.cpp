@@ -16,7 +16,7 @@ struct CanaryObject {
 Canary::Callback the_callback = nullptr;
 PyObject* the_canary = nullptr;
 
-// Visits the canary's reference to itself, so that the collector finds it unreachable.
+// Visits the canary's reference to itself, so that the collector finds the canary unreachable.
 int traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(self);
     return 0;

@@ -34,8 +34,8 @@ class Canary {
     // collector does not count the canary.
     void leave_list() noexcept;
 
-    // Call this in the "stop" callback. Drops the weak reference, and untracks the canary if the
-    // collection did not free anything.
+    // Call this in the "stop" callback. Drops the weak reference, and untracks the canary if it is
+    // still tracked.
     void disarm() noexcept;
 
   private:

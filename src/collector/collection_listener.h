@@ -37,7 +37,7 @@ class CollectionListener {
     // list the unreachable objects.
     [[nodiscard]] virtual bool wants_unreachable() noexcept { return true; }
     // Called at most once, while all unreachable objects are still intact. Not called if the
-    // collection frees nothing.
+    // unreachable set could not be read.
     virtual void on_unreachable(const UnreachableSet& unreachable) noexcept = 0;
     // Called after the collector has freed the objects and run all finalizers.
     virtual void on_stop(const CollectionOutcome& outcome) noexcept = 0;

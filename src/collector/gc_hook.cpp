@@ -256,7 +256,7 @@ class SelfTest final : public CollectionListener {
   public:
     // Runs two young collections. The first frees existing garbage, and the second must find the
     // garbage created by the test. Returns true if the second collection finds exactly the test's
-    // objects unreachable and gc.collect() returns their number. Does not leave a Python error.
+    // objects and gc.collect() returns their number. Does not leave a Python error.
     // REQUIRES: GIL held, and this object is installed as the hook's listener. RUNS PYTHON:
     // gc.collect(0), and therefore the finalizers of the program's young garbage.
     [[nodiscard]] bool run() noexcept {

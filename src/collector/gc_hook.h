@@ -33,8 +33,8 @@ struct Installed {
 // Appends the hook to gc.callbacks. `listener` must outlive remove(). On an unknown CPython
 // version, first tests the strategy `ride_along` with two young collections, and falls back to
 // scanning the heap if the test fails. The environment variable CYCLEWATCH_STRATEGY overrides the
-// choice. Its values are "auto", "ride-along", "heap-scan" and "unproven", which behaves like
-// "auto" on an unknown version. RUNS PYTHON: only if it tests `ride_along`, which runs collections.
+// choice. Its values are "auto", "ride-along", "heap-scan" and "unproven", which treats every
+// version as unknown. RUNS PYTHON: only if it tests `ride_along`, which runs collections.
 [[nodiscard]] base::Result<Installed> install(CollectionListener& listener);
 
 // Removes the hook from gc.callbacks. If a collection is in progress, stops observing it without
@@ -56,7 +56,8 @@ void put_back() noexcept;
 // them decrements the count.
 void change_young_count(int by) noexcept;
 
-// The current strategy. It changes to heap_scan if the collector's list turns out to be unreadable.
+// The current strategy. The hook switches to heap_scan if the collector's list turns out to be
+// unreadable.
 [[nodiscard]] Strategy strategy() noexcept;
 
 }  // namespace cyclewatch::collector

@@ -235,7 +235,7 @@ bool scan_heap(HeapScope scope, HeapScan& scan) noexcept {
         // On free-threaded builds, an attempt fails if other threads create objects while it runs.
         constexpr int kAttempts = CYCLEWATCH_HAS_NO_GIL ? 20 : 1;
         for (int i = 0; i < kAttempts; ++i) {
-            // Clear these references before the search, because the search would count them. Do not
+            // Clear these references before the search, which would otherwise count them. Do not
             // clear them while the other threads are stopped, because clearing may free objects.
             scan.held.clear();
             if (memory->candidates.fill_and(scope, [&] { search(*memory, scan); })) {

@@ -22,14 +22,14 @@ namespace cyclewatch::collector {
 struct HeapScan {
     UnreachableSet collectable;  // what gc.collect(generation) would find unreachable
     // The objects that gc.collect() would find only after gc.unfreeze(): unreachable frozen
-    // objects, and the objects that are reachable only from these. No collection frees them.
+    // objects, and the objects that are reachable only from them. No collection frees them.
     UnreachableSet frozen;
     // On free-threaded builds: strong references to all objects in `collectable`, so that neither
     // other threads nor a concurrent collection can free them. A later collection can.
     std::vector<python::OwnedRef> held;
 };
 
-// True if the running interpreter's collector has been reviewed, so that its lists can be read.
+// True if the running interpreter's collector has been reviewed. Only then are its lists read.
 // Always returns false if CYCLEWATCH_STRATEGY is "unproven" or "heap-scan".
 [[nodiscard]] bool collector_is_known() noexcept;
 
@@ -43,9 +43,9 @@ void find_generations() noexcept;
 // gc.get_objects() returns, which never include frozen objects. Returns false if out of memory or
 // if gc.get_objects() fails; leaves no Python error. About as expensive as gc.collect(generation).
 // The result is valid as long as no Python code runs. On free-threaded builds, a scan stops the
-// other threads and takes about three times as long as with a GIL. The scan then includes all
-// generations but no frozen objects. It also fails, and returns false, if other threads keep
-// creating objects. REQUIRES: GIL held. RUNS PYTHON: never.
+// other threads and takes about three times as long as with a GIL. A free-threaded scan includes
+// all generations but no frozen objects, and also returns false if other threads keep creating
+// objects. REQUIRES: GIL held. RUNS PYTHON: never.
 [[nodiscard]] bool scan_heap(HeapScope scope, HeapScan& scan) noexcept;
 
 // Frees the memory that the last scan kept for the next one. REQUIRES: GIL held.

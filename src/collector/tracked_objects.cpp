@@ -44,8 +44,8 @@ bool TrackedObjects::ask(int generation) noexcept {
 // Appends the objects that get_objects() returns. Frees the returned list at the end, so that a
 // scan does not count the references in the list.
 bool TrackedObjects::append(PyObject* get_objects, int generation) noexcept {
-    // The argument is positional, because get_objects() would also list a temporary dict of keyword
-    // arguments.
+    // Pass the argument by position: get_objects() would list the temporary dict that a keyword
+    // argument needs.
     const python::OwnedRef number = python::steal(PyLong_FromLong(generation));
     const python::OwnedRef listed =
         python::steal(number ? PyObject_CallOneArg(get_objects, number.get()) : nullptr);

@@ -85,7 +85,7 @@ class ReferenceWalk {
     ReferenceWalk() = default;
     explicit ReferenceWalk(std::span<PyObject* const> objects) { start(objects); }
 
-    // Reuses the memory of the previous walk. The span must outlive the walk and have no
+    // Reuses the memory of the previous walk. The span must outlive the walk and contain no
     // duplicates. May throw std::bad_alloc.
     void start(std::span<PyObject* const> objects) {
         if (objects.size() >= kMaxObjects) {
@@ -118,8 +118,8 @@ class ReferenceWalk {
         next_ = position + 1 < objects_.size() ? objects_[position + 1] : nullptr;
         next_at_ = static_cast<std::uint32_t>(position + 1);
         if (Py_TYPE(object) != type_) {
-            // The positions of two types are cached, because instances often alternate with their
-            // dicts or lists.
+            // Cache the positions of two types, because the list often alternates between instances
+            // and their dicts or lists.
             std::swap(type_, previous_type_);
             std::swap(type_at_, previous_type_at_);
             if (Py_TYPE(object) != type_) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The objects that the running collection found unreachable, as borrowed references.
 //
-// Valid only during CollectionListener::on_unreachable(). Pointers and references must not be kept
-// after that function returns. REQUIRES: GIL held.
+// Valid only during CollectionListener::on_unreachable(). Pointers and references into the set are
+// invalid after on_unreachable() returns. REQUIRES: GIL held.
 #pragma once
 
 #include <Python.h>
@@ -19,9 +19,9 @@
 namespace cyclewatch::collector {
 
 // Maps each pointer in a list without duplicates to its position. Implemented as a page table
-// indexed by address, with 4 bytes for each 32 bytes of every page that contains an object. Objects
-// that the collector tracks are at least 32 bytes apart and aligned to 16 bytes; any other objects
-// are stored in a hash table.
+// indexed by address, with 4 bytes for each 32 bytes of every page that contains an object. Tracked
+// objects are at least 32 bytes apart and aligned to 16 bytes; objects that violate this are stored
+// in a hash table.
 class PointerIndex {
   public:
     static constexpr std::uint32_t kAbsent = UINT32_MAX;
@@ -50,14 +50,14 @@ class PointerIndex {
     static constexpr std::size_t kUnits = std::size_t{1} << (kPageBits - kUnitBits);
     static constexpr std::size_t kPages = std::size_t{1} << (kChunkBits - kPageBits);
 
-    // A chunk of the address space that contains an object.
+    // A chunk of the address space that contains at least one object.
     struct Chunk {
         std::uintptr_t number = 0;  // address >> kChunkBits; 0: unused
         std::size_t first = 0;      // index of its pages in pages_
     };
 
     static bool is_aligned(std::uintptr_t address) noexcept { return (address & 15U) == 0; }
-    // The half (0 or 1) of its 32-byte unit in which the object starts.
+    // 1 if the object starts in the second half of its 32-byte unit, otherwise 0.
     static std::uint32_t half_of(std::uintptr_t address) noexcept {
         return static_cast<std::uint32_t>(address >> 4U) & 1U;
     }
@@ -83,7 +83,7 @@ class PointerIndex {
             }
         }
     }
-    // Like page_of(), but remembers the latest page, because consecutive lookups are usually on the
+    // Like page_of(), but caches the latest page, because consecutive lookups are usually on the
     // same page.
     [[nodiscard]] std::uint32_t cached_page_of(std::uintptr_t address) const noexcept {
         if (address >> kPageBits != latest_number_) {

@@ -17,8 +17,8 @@ static int is_constant_at(const struct cyclewatch_operand_stack* stack,
     return cyclewatch_operand_at(stack, depth).constant == constant;
 }
 
-// True if the stack contains the call `function(object, "name", value)`. The three arguments are on
-// top of the stack, and the function is below them, possibly with one word in between.
+// True if the stack contains the operands of `function(object, "name", value)`. The three arguments
+// are on top of the stack, and the function is below them, possibly with one word in between.
 static int calls(const struct cyclewatch_operand_stack* stack, const char* function) {
     for (int depth = 3; depth <= 4; ++depth) {
         const struct cyclewatch_operand callee = cyclewatch_operand_at(stack, depth);
@@ -29,8 +29,7 @@ static int calls(const struct cyclewatch_operand_stack* stack, const char* funct
     return 0;
 }
 
-// Returns true if the three-argument call at this instruction stores or may store the attribute.
-// Sets `kind`.
+// Returns true if the three-argument call at this instruction may store the attribute. Sets `kind`.
 static int is_store_call(const struct cyclewatch_operand_stack* stack,
                          PyObject* constant,
                          enum cyclewatch_store_kind* kind) {

@@ -37,12 +37,12 @@ struct cyclewatch_store {
     int offset;                       // byte offset in the code, for cyclewatch_line_at()
 };
 
-// A nonzero result ends the visit.
+// Returns nonzero to end the visit.
 typedef int (*cyclewatch_store_visitor)(const struct cyclewatch_store* store, void* arg);
 
-// Visits the stores of one attribute in the order of the instructions. These include calls to
-// setattr(), object.__setattr__() and other functions that may set the attribute, stores into the
-// `__dict__` of a variable, and stores into the container to which the attribute refers.
+// Visits the stores of one attribute in the order of the instructions. Stores include calls to
+// setattr(), object.__setattr__() and other functions that may set the attribute, as well as stores
+// into the `__dict__` of a variable or into the container to which the attribute refers.
 int cyclewatch_visit_stores(PyCodeObject* code,
                             struct cyclewatch_attribute attribute,
                             cyclewatch_store_visitor visit,
@@ -53,7 +53,7 @@ struct cyclewatch_read {
     int offset;        // byte offset in the code
 };
 
-// A nonzero result ends the visit.
+// Returns nonzero to end the visit.
 typedef int (*cyclewatch_read_visitor)(const struct cyclewatch_read* read, void* arg);
 
 // Visits each instruction that loads attribute number `name`, unless the loaded value is called

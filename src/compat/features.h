@@ -4,9 +4,10 @@
 // must not be used outside src/compat. For C and C++; include Python.h first.
 #pragma once
 
-// The object, dict and frame layouts of these versions were taken from CPython's headers and are
-// tested on each version. On any other version, the functions in object_layout.h and frame_access.h
-// find no attributes or references. README.md describes how to support a new CPython version.
+// The object, dict and frame layouts of the following versions were taken from CPython's headers
+// and are tested on each version. On any other version, the functions in object_layout.h and
+// frame_access.h find no attributes or references. README.md describes how to support a new CPython
+// version.
 #if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x03100000 && !defined(Py_GIL_DISABLED)
 #define CYCLEWATCH_LAYOUTS_KNOWN 1
 #elif PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000
@@ -20,7 +21,7 @@
 
 // The collector clears all weak references to unreachable objects before it clears the objects. A
 // dead weak reference therefore does not prove that its referent was freed. Checked at run time,
-// because bug fix releases introduced this behavior.
+// because bug-fix releases introduced this behavior.
 // https://github.com/python/cpython/issues/91636
 #define CYCLEWATCH_COLLECTOR_CLEARS_WEAKREFS \
     ((Py_Version >= 0x030D0D00 && Py_Version < 0x030E0000) || Py_Version >= 0x030E0400)
@@ -70,7 +71,7 @@
 
 // A frame has `f_executable`, which may be None, and `instr_ptr`. A generator that delegates to
 // another object is in the state FRAME_SUSPENDED_YIELD_FROM. Earlier versions have `f_code` and
-// `prev_instr`; `prev_instr` points one unit earlier than `instr_ptr`. On these versions,
+// `prev_instr`; `prev_instr` points one code unit before `instr_ptr`. In earlier versions,
 // delegation must be inferred from the next instruction.
 // https://github.com/python/cpython/issues/111354
 #define CYCLEWATCH_HAS_DELEGATION_STATE (PY_VERSION_HEX >= 0x030D0000)
@@ -121,7 +122,7 @@
 // fields.
 #define CYCLEWATCH_ASYNCIO_HAS_SHORT_HEAD (PY_VERSION_HEX >= 0x030D0000)
 
-// A future has `fut_awaited_by`, which contains the tasks that wait for the future. asyncio uses it
+// A future has `fut_awaited_by`, which contains the tasks that wait for the future. Used by asyncio
 // to print call graphs. https://github.com/python/cpython/issues/91048
 #define CYCLEWATCH_ASYNCIO_HAS_AWAITED_BY (PY_VERSION_HEX >= 0x030E0000)
 
@@ -184,7 +185,6 @@
 // The exception being raised is in `curexc_value`; in later versions, in `current_exception`.
 #define CYCLEWATCH_THREAD_HAS_EXCEPTION_TRIPLE (PY_VERSION_HEX < 0x030C0000)
 
-// A frame has the flag `is_entry`, which is set if C code called the function. Later versions have
-// no such flag, but insert a frame without a Python function before the frame of the called
-// function.
+// A frame has the flag `is_entry`, which is set if C code called the function. Later versions
+// instead insert a frame without a Python function before the frame of the called function.
 #define CYCLEWATCH_FRAME_KNOWS_ENTRY (PY_VERSION_HEX < 0x030C0000)

@@ -28,7 +28,7 @@ struct cyclewatch_frame_reference {
     int index;           // STACK and LOCAL
 };
 
-// A nonzero result ends the visit.
+// Returns nonzero to end the visit.
 typedef int (*cyclewatch_frame_visitor)(const struct cyclewatch_frame_reference* reference,
                                         void* arg);
 
@@ -36,17 +36,17 @@ typedef int (*cyclewatch_frame_visitor)(const struct cyclewatch_frame_reference*
 // generator's frame, are not visited, because the thread or the generator owns them.
 int cyclewatch_visit_frame(PyObject* frame, cyclewatch_frame_visitor visit, void* arg);
 
-// Visits the references owned by a generator, coroutine or asynchronous generator and those owned
-// by its frame. The object to which a generator delegates (yield from, await) is visited as the
-// member `yield_from`.
+// Visits the references owned by a generator, coroutine or asynchronous generator, and by its
+// frame. The object to which a generator delegates (yield from, await) is visited as the member
+// `yield_from`.
 int cyclewatch_visit_generator(PyObject* generator, cyclewatch_frame_visitor visit, void* arg);
 
-// Returns a function that visits each reference owned by an object of `type` exactly once. This is
-// tp_traverse, except for generators that may borrow references. The tp_traverse of such a
-// generator visits borrowed references too. An object could then be visited more times than its
-// reference count allows, and a live object could appear to be unreachable. If the layout of
-// generators is unknown, each referent is visited at most once, even if the generator owns several
-// references to it. Returns null for types without tp_traverse.
+// Returns a function that visits each reference owned by an object of `type` exactly once. The
+// function is tp_traverse, except for generators that may borrow references. The tp_traverse of
+// such a generator visits borrowed references too. A live object could then be visited more often
+// than its reference count allows, and appear to be unreachable. If the layout of generators is
+// unknown, each referent is visited at most once, even if the generator owns several references to
+// it. Returns null for types without tp_traverse.
 traverseproc cyclewatch_counted_traverse(PyTypeObject* type);
 
 // The byte offsets at which a frame object stores the references that tp_traverse visits. The inner
@@ -104,8 +104,8 @@ struct cyclewatch_thread_reference {
     PyObject* globals;
     int line;   // 0: unknown
     int depth;  // 0: the innermost frame of the thread
-    // True if C code may have called the frame's function. That C code may own a tuple of the
-    // arguments.
+    // True if C code may have called the frame's function. The calling C code may own a tuple of
+    // the arguments.
     int called_from_c;
 };
 
@@ -113,9 +113,8 @@ typedef void (*cyclewatch_thread_visitor)(const struct cyclewatch_thread_referen
                                           void* arg);
 
 // Visits the references of all threads of the interpreter and of their running frames, innermost
-// first. This includes the references of running generators. Suspended generators are not included,
-// because they own their references themselves. If the layout of frames is unknown, visits no
-// frames.
+// first. Running generators are included; suspended generators are not, because they own their
+// references. If the layout of frames is unknown, visits no frames.
 void cyclewatch_visit_threads(cyclewatch_thread_visitor visit, void* arg);
 
 #ifdef __cplusplus

@@ -25,7 +25,7 @@ struct instruction {
 };
 
 // The instructions that compilers generate for `Py_INCREF(self->field); return self->field;`,
-// optionally with Py_INCREF(self) and Py_DECREF(self) around it. Conditional jumps occur only in
+// optionally enclosed in Py_INCREF(self) and Py_DECREF(self). Conditional jumps occur only in
 // reference counting (immortal objects, deallocation), so only the fall-through path is followed.
 static const struct instruction kInstructions[] = {
     {{0xf3, 0x0f, 0x1e, 0xfa}, 4, 0, kNone},   // endbr64

@@ -29,8 +29,8 @@ static int argument_at(PyCodeObject* code, Py_ssize_t index) {
 }
 
 // The original opcode of an instruction that sys.monitoring replaced for a debugger or coverage
-// tool. Only jumps, returns, yields and instructions with inline caches are converted back, because
-// all other instrumented instructions are one code unit long and do not store attributes.
+// tool. Only RESUME, jumps, returns, yields and instructions with inline caches are converted back,
+// because all other instrumented instructions are one code unit long and do not store attributes.
 static int without_instrument(int opcode) {
     switch (opcode) {
         case INSTRUMENTED_RESUME:

@@ -22,8 +22,8 @@ struct cyclewatch_instruction {
 // Advances to the next instruction. Returns false at the end of the code and at an unreadable
 // instruction. An instruction is unreadable if the JIT or sys.monitoring has replaced it and the
 // original opcode is unknown. Always returns false if the layout of instructions failed the layout
-// check (object_layout.h). An instrumented instruction is converted back only if it jumps, returns
-// or has inline caches; attribute stores are never instrumented.
+// check (object_layout.h). Instrumented opcodes are converted back only for RESUME, jumps, returns,
+// yields and instructions with inline caches; attribute stores have no instrumented opcode.
 int cyclewatch_next_instruction(PyCodeObject* code, struct cyclewatch_instruction* instruction);
 
 // Converts the index of a code unit to the byte offset used by line tables.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names struct fields that are not declared in tp_members, for C types of CPython and torch. The
-// table need not be correct for every version, because callers name a word only if tp_traverse
-// visits the object to which the word refers.
+// Names struct fields that are not declared in tp_members, for C types of CPython and torch. An
+// incorrect table entry can cause only a wrong name, because callers name a word only if
+// tp_traverse visits the object to which the word refers.
 //
 // Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no.
 #pragma once

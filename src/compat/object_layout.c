@@ -173,7 +173,7 @@ static const unsigned int kPythonDomain = 0;
 
 PyObject* cyclewatch_allocation_traceback(PyObject* object) {
     // tracemalloc looks up a trace by the address of the memory block, which begins with the words
-    // that precede the object. With a wrong address, tracemalloc merely finds no trace.
+    // that precede the object. If the address is wrong, tracemalloc finds no trace.
     const uintptr_t block = (uintptr_t)object - _PyType_PreHeaderSize(Py_TYPE(object));
     PyObject* traceback = _PyTraceMalloc_GetTraceback(kPythonDomain, block);
     if (traceback == NULL) {
@@ -241,8 +241,8 @@ int cyclewatch_visit_members(PyTypeObject* type,
 
 #if CYCLEWATCH_HAS_NO_GIL
 
-// A thread that drops the last reference to another thread's object does not free the object. It
-// adds the object to the other thread's queue, which keeps one reference.
+// A thread that drops the last reference to another thread's object does not free the object.
+// Instead, the thread adds the object to the other thread's queue, which holds one reference.
 static int is_queued_for_owner(PyObject* object) {
     return (object->ob_ref_shared & _Py_REF_SHARED_FLAG_MASK) == _Py_REF_QUEUED &&
            Py_REFCNT(object) == 1;

@@ -19,11 +19,11 @@ extern "C" {
 // before each access to a struct.
 extern int cyclewatch_layouts_failed;
 
-// Receives one attribute; `name` is a str. A nonzero result ends the visit.
+// Receives one attribute; `name` is a str. Returns nonzero to end the visit.
 typedef int (*cyclewatch_attribute_visitor)(PyObject* name, PyObject* value, void* arg);
 
 // Receives the name, value and offset of one `__slots__` entry or C member that refers to an
-// object. A nonzero result ends the visit.
+// object. Returns nonzero to end the visit.
 typedef int (*cyclewatch_member_visitor)(const char* name,
                                          PyObject* value,
                                          Py_ssize_t offset,
@@ -39,14 +39,14 @@ int cyclewatch_visit_attribute_values(PyObject* object,
 PyObject* cyclewatch_existing_dict(PyObject* object);
 
 // True if an instance owns the references to the values of this dict
-// (CYCLEWATCH_HAS_INLINE_VALUES), so that the dict refers only to its keys.
+// (CYCLEWATCH_HAS_INLINE_VALUES); the dict then owns only the references to its keys.
 int cyclewatch_dict_borrows_values(PyObject* dict);
 
 // Returns a number that is unique among all types, past and present, and changes when the type is
 // modified; 0 if the type has no such number yet.
 unsigned cyclewatch_type_version(PyTypeObject* type);
 
-// True if `type` was created by a class statement or type(), so that its tp_members are its
+// True if `type` was created by a class statement or type(); its tp_members are then its
 // `__slots__`.
 int cyclewatch_type_has_slots(PyTypeObject* type);
 

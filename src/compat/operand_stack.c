@@ -184,7 +184,7 @@ static int never_continues(int opcode) {
     }
 }
 
-// After any other instruction, the values that it pushed or may have replaced are unknown.
+// Applies any other instruction: the values that it pushes or may replace become unknown.
 static void follow_other(struct cyclewatch_operand_stack* stack, int opcode, int argument) {
     const int effect = PyCompile_OpcodeStackEffectWithJump(opcode, argument, 0);
     if (effect > CYCLEWATCH_OPERANDS || effect == PY_INVALID_STACK_EFFECT) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tracks the values on the interpreter's stack while bytecode is read, without running it. Records,
 // for each value, the variable from which it was loaded or the call that returned it. Used to
-// determine which objects create which others, and whether a stored value was created or passed in
-// (capture/store_search and class_methods). Only the instructions that matter for this purpose are
-// interpreted; the values that other instructions push are unknown.
+// determine which classes create instances of others, and whether a stored value was created or
+// passed in (capture/class_methods and store_search). Only the instructions that matter for this
+// purpose are interpreted; the values that other instructions push are unknown.
 //
 // Everything here: REQUIRES: as instructions.h. RUNS PYTHON: never. ALLOCATES: no. Results are
 // borrowed from the code object.
@@ -19,8 +19,8 @@
 extern "C" {
 #endif
 
-// `variable` and `of_variable` are indices into the frame's variables (code_names.h), or -1. An
-// unknown value has -1 in both, and 0 in all other fields.
+// `variable` and `of_variable` are indices into the frame's variables (code_names.h), or -1. In an
+// unknown value, both indices are -1 and all other fields are 0.
 struct cyclewatch_operand {
     int variable;              // the variable from which the value was loaded
     int of_variable;           // the variable of which the value is an attribute
@@ -55,7 +55,7 @@ struct cyclewatch_operand cyclewatch_operand_at(const struct cyclewatch_operand_
 // Returns the variable from which the value at `depth` below the top was loaded; -1 if unknown.
 int cyclewatch_variable_at(const struct cyclewatch_operand_stack* stack, int depth);
 
-// Called before each instruction takes effect. A nonzero result ends the visit.
+// Called before each instruction takes effect. Returns nonzero to end the visit.
 typedef int (*cyclewatch_operands_visitor)(const struct cyclewatch_operand_stack* stack,
                                            const struct cyclewatch_instruction* instruction,
                                            void* arg);
@@ -63,7 +63,7 @@ typedef int (*cyclewatch_operands_visitor)(const struct cyclewatch_operand_stack
 int cyclewatch_visit_operands(PyCodeObject* code, cyclewatch_operands_visitor visit, void* arg);
 
 // `called` describes the result of the call. `offset` is the byte offset of the call in the code,
-// for cyclewatch_line_at(). A nonzero result ends the visit.
+// for cyclewatch_line_at(). Returns nonzero to end the visit.
 typedef int (*cyclewatch_call_visitor)(const struct cyclewatch_operand* called,
                                        int offset,
                                        void* arg);

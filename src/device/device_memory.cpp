@@ -59,7 +59,7 @@ const CudaDriver* DeviceQueries::find_driver() noexcept {
 bool DeviceQueries::system_shows_a_device() noexcept {
     if (!system_shows_) {
         try {
-            // In a container that can use only some devices, their numbers need not start at 0.
+            // If a container has access to only some devices, device 0 may be missing.
             bool shows = access((device_files_ + "/dxg").c_str(), F_OK) == 0;
             for (int number = 0; number < 16 && !shows; ++number) {
                 const std::string file = device_files_ + "/nvidia" + std::to_string(number);

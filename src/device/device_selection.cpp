@@ -70,8 +70,8 @@ bool DeviceSelection::matches(std::string_view device, bool accelerator_usable) 
             return true;
         }
         if (word == "auto") {
-            // Only CUDA availability is checked. If memory is allocated on another accelerator,
-            // this accelerator must exist.
+            // Only the availability of CUDA is checked. Memory that is allocated on another
+            // accelerator proves that the accelerator is available.
             return kind_of(device) == "cpu" ? !accelerator_usable : kind_of(device) != "meta";
         }
         return word == device || word == kind_of(device);

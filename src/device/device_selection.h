@@ -21,8 +21,8 @@ class DeviceSelection {
     // error names the invalid word and lists the valid words.
     static base::Result<DeviceSelection> parse(const std::vector<std::string>& words);
 
-    // True if memory on `device` ("cuda:0", "cpu") is watched. "auto" selects every accelerator if
-    // one is usable, otherwise the CPU.
+    // True if memory on `device` ("cuda:0", "cpu") is watched. "auto" selects every accelerator,
+    // and the CPU unless `accelerator_usable` is true.
     [[nodiscard]] bool matches(std::string_view device, bool accelerator_usable) const;
 
     // As written by the user.

@@ -3,7 +3,7 @@
 // over time.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never; calls at most one C function of torch.
-// PROMISES: the same as device_memory.h. Does not leave a Python error set or a new object alive.
+// PROMISES: the same as device_memory.h. Leaves no Python error and no new object.
 #pragma once
 
 #include <array>

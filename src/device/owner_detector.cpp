@@ -127,7 +127,7 @@ inline bool OwnerDetector::visit(PyObject* target) noexcept {
         if (kHasFlags && cw_is_unreachable(target) != 0) {
             return true;
         }
-        // If `target` already has an entry, it is outside the set, and only its count changes.
+        // A target that already has an entry is outside the set, and only its count changes.
         OutsideEntry& entry = first_slot(target);
         if (entry.object == target) {
             return --entry.unknown != 0 || add_dying(target);

@@ -92,8 +92,8 @@ class OwnerDetector {
     bool visit(PyObject* target) noexcept;
     // visit() without its shortcuts.
     bool visit_any(PyObject* target) noexcept;
-    // Called when all references to `object`, which is outside the set, have been found. This means
-    // that no live object refers to `object`. Returns false if out of memory.
+    // Called once all references to `object`, which is outside the set, have been found. No live
+    // object can then refer to `object`. Returns false if out of memory.
     bool add_dying(PyObject* object) noexcept;
     // A visitproc that sets out_of_memory_ if visit() fails.
     template <bool kHasFlags>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface of a library's reader, which determines which types own device memory and which
-// memory an instance owns. Readers run inside a collection, on unreachable objects.
+// The interface of readers. A reader determines which types of a library own device memory, and
+// which memory an instance owns. Readers run inside a collection on unreachable objects, and
+// outside of collections on any object.
 //
 // Rules for every reader (docs/design/collector.md explains them):
 //   REQUIRES: GIL held. RUNS PYTHON: no user code; only C getters of the library.
@@ -67,8 +68,8 @@ struct LibraryReference {
     const char* attribute = "";  // the attribute that returns the target
     bool removable = false;      // by assigning None to the attribute
     PyObject* target = nullptr;  // borrowed; alive as long as the holder
-    // All references from the library to one target together own a single reference to the target's
-    // Python object. If all of them are known, exactly one of them has this flag.
+    // The library's references to one target share a single reference to the target's Python
+    // object. If all of the library's references are known, exactly one of them has this flag.
     bool completes = false;
 };
 
@@ -84,8 +85,8 @@ class OwnerReader {
     [[nodiscard]] virtual bool recognises(PyTypeObject* type) const noexcept = 0;
     [[nodiscard]] virtual ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept = 0;
     // Number of references to `object` that the library holds and that are invisible to the
-    // collector. If all other references come from dying objects, `object` may die too. Whether it
-    // died is checked after the collection.
+    // collector. If all other references come from dying objects, `object` may die too; a check
+    // after the collection shows whether it died.
     [[nodiscard]] virtual Py_ssize_t hidden_references(PyObject* /*object*/) noexcept { return 0; }
     // Appends the references from `object` that are stored inside the library and readable as
     // attributes. Reading them may cause the library to create the targets.
@@ -96,11 +97,11 @@ class OwnerReader {
     // as the nodes.
     virtual void add_graph_references(std::span<PyObject* const> /*owners*/,
                                       std::vector<OwnerReference>& /*references*/) {}
-    // The total number of references to `object` that add_references() finds when called for every
-    // holder of `object`; negative if unknown.
+    // Number of references to `object` that the library holds, including references that
+    // add_references() cannot find; negative if unknown.
     [[nodiscard]] virtual Py_ssize_t library_holders(PyObject* /*object*/) noexcept { return -1; }
-    // Counts the references to the memory, which are invisible to the collector. A scan calls this
-    // after read(). RUNS PYTHON: no user code.
+    // Counts the references to the memory, because the collector cannot see these references.
+    // Called after read(). RUNS PYTHON: no user code.
     virtual void count_references(PyObject* /*object*/, OwnerReading& /*reading*/) noexcept {}
     // True if read() runs user code, which may invalidate every borrowed reference.
     [[nodiscard]] virtual bool runs_user_code() const noexcept { return false; }

@@ -19,8 +19,8 @@ namespace cyclewatch::device {
 class OwnerRegistry {
   public:
     // Creates readers for libraries imported since the last call. Cheap if there are none. Called
-    // in the "start" callback of each collection, never while the collector frees objects. RUNS
-    // PYTHON: no user code.
+    // in the "start" callback of each collection and outside of collections, never while the
+    // collector frees objects. RUNS PYTHON: no user code.
     void refresh() noexcept;
 
     // True if there are no readers, so that collections need not be inspected.

@@ -120,7 +120,7 @@ class Snapshot {
     void add(PyObject* event, AddressHistory& history) const {
         const std::string_view action = utf8(entry(event, "action"));
         const bool allocated = action == "alloc";
-        // torch completes a free once no stream uses the memory any more. All other actions concern
+        // torch completes a free once no stream uses the memory anymore. All other actions concern
         // whole segments of the allocator.
         if (!allocated && action != "free_requested" && action != "free_completed") {
             return;
@@ -169,7 +169,7 @@ void note_failure(HistoryReading& reading) {
                PyErr_ExceptionMatches(PyExc_SystemExit) != 0) {
         reading.interrupted = true;
     } else {
-        // Reports only the type, because the message may contain the program's data.
+        // Report only the exception type, because the message may contain the program's data.
         reading.failure =
             PyType_Check(error) != 0 ? reinterpret_cast<PyTypeObject*>(error)->tp_name : "an error";
         PyErr_Clear();

@@ -40,8 +40,8 @@ struct WallTime {
     }
 };
 
-// A storage found by a collection. Contains an address, so this struct is kept only until the
-// allocation has been looked up, and is never part of a report.
+// A storage found by a collection. Discarded after the allocation lookup and never part of a
+// report, because it contains an address.
 struct CollectedStorage {
     int device = 0;  // the index in "cuda:<index>"
     std::uint64_t address = 0;

@@ -30,7 +30,7 @@ enum class TypeRole : std::uint8_t {
     owner,
 };
 
-// Aligned to a power of two, so that the address of a verdict is computed by a shift.
+// Aligned to a power of two, so that a shift computes the address of a verdict.
 struct alignas(128) TypeVerdict {
     python::TypeTraversal traversal;  // omits the reference to a type that outlives the set
     OwnerReader* reader = nullptr;    // of an owner
@@ -55,8 +55,8 @@ class TypeVerdicts {
         return verdict;
     }
 
-    // The verdict on `type` if it was remembered in this collection; otherwise the verdict on some
-    // other type. The caller must compare the types.
+    // The verdict on `type` if remember() stored it in this collection and has not replaced it;
+    // otherwise, an empty verdict or one on another type. The caller must compare the types.
     [[nodiscard]] const TypeVerdict& remembered(PyTypeObject* type) noexcept {
         return *remembered_[slot_of(type)];
     }

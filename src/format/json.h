@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads and writes reports as JSON. docs/formats/report_json.md describes the format. The output is
-// ASCII. All other characters are written as \u escapes, because names come from the watched
-// program.
+// ASCII. Names from the watched program may contain non-ASCII characters, which are written as \u
+// escapes.
 #pragma once
 
 #include <string>

@@ -59,8 +59,8 @@ json parse(std::string_view text) {
     }
 }
 
-// Describes a value in error messages by its text if it is a number or literal, otherwise by its
-// type.
+// Describes a value for an error message. Returns the text of a number or literal, or the type of
+// any other value.
 std::string kind_of(const json& value) {
     if (value.is_string()) {
         return "a string";

@@ -126,8 +126,7 @@ std::string write_script_safe_json(const model::Report& report) {
     std::string safe;
     safe.reserve(plain.size() + plain.size() / 16);
     for (const char c : plain) {
-        // In JSON, these three characters occur only in strings, where they may be written as \u
-        // escapes.
+        // In JSON, '<', '>' and '&' occur only in strings, where they may be written as \u escapes.
         safe += c == '<'   ? "\\u003c"
                 : c == '>' ? "\\u003e"
                 : c == '&' ? "\\u0026"

@@ -25,7 +25,7 @@ concept Either = std::same_as<std::remove_const_t<T>, Model>;
 
 // CYCLEWATCH_FIELDS(Type, a, b, ...) defines visit_fields(visit, object), which calls
 // visit("a", object.a), visit("b", object.b) and so on, in file order. A field of type
-// std::optional may be missing in the file.
+// std::optional may be missing from the file.
 #define CYCLEWATCH_FIELDS(Type, ...)                                   \
     void visit_fields(auto& visit, Either<model::Type> auto& object) { \
         CYCLEWATCH_SCAN(CYCLEWATCH_VISIT(__VA_ARGS__))                 \

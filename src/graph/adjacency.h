@@ -47,8 +47,8 @@ class Rows {
     std::vector<std::uint32_t> items_;
 };
 
-// Inverts `row_of`. Row r of the result lists the positions i with row_of[i] == r in ascending
-// order. Positions i with row_of[i] == UINT32_MAX are not in any row.
+// Inverts `row_of`. Row r of the result lists, in ascending order, the positions i with
+// row_of[i] == r. Positions i with row_of[i] == UINT32_MAX are not in any row.
 inline Rows listed_by(std::span<const std::uint32_t> row_of, std::size_t rows) {
     Rows listed(rows);
     for (const std::uint32_t row : row_of) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds the dominator tree of an acyclic graph or, by iteration, of any graph (Cooper, Harvey,
 // Kennedy, "A Simple, Fast Dominance Algorithm", 2001). The immediate dominator of a node is the
-// lowest common ancestor of its predecessors. It is found in logarithmic time with jump pointers
-// (Myers, "An applicative random-access stack", 1983), which avoids quadratic worst cases.
+// lowest common ancestor of its predecessors. Jump pointers (Myers, "An applicative random-access
+// stack", 1983) find this ancestor in logarithmic time, which avoids quadratic worst cases.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// If a cycle is too long to list, one entry of Finding::cycle stands for the references in its
-// middle. Its label, "... 801 more ...", contains the number of omitted references. Labels of real
-// references never begin with "...".
+// If a cycle is too long to list, one entry of Finding::cycle represents the omitted references in
+// the middle. Its label, "... 801 more ...", contains their number. Labels of real references never
+// begin with "...".
 #pragma once
 
 #include <charconv>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names that enumerators have in files and in Python. Each such enumeration has an overload of
-// words_of(), found by argument-dependent lookup, that lists the names in the order of the values.
+// The names that enumerators have in files and in Python. For each enumeration with names, an
+// overload of words_of() lists the names in the order of the values. Argument-dependent lookup
+// finds the overload.
 #pragma once
 
 #include <algorithm>

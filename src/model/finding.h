@@ -59,7 +59,7 @@ struct Reference {
     friend bool operator==(const Reference&, const Reference&) = default;
 };
 
-// The number of equal owners that use one storage of the observation.
+// One storage of the observation, and how many equal owners use it.
 struct StorageShare {
     StorageId storage{};
     std::uint64_t owners = 0;

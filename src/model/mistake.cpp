@@ -30,8 +30,8 @@ std::string without_index(const std::string& label) {
     return index ? label.substr(0, open) + "[x]" : label;
 }
 
-// Returns the reference that stores the bound method, which is the nearest earlier reference of the
-// cycle with a known location. Returns `method` if there is none.
+// Returns the reference that stores the bound method: the nearest reference with a known location
+// that precedes the method on the cycle. Returns `method` if there is none.
 const Reference& storing_reference(const Finding& finding, const Reference& method) {
     const std::vector<Reference>& cycle = finding.cycle;
     for (std::size_t at = 0; at < cycle.size(); ++at) {
@@ -85,7 +85,7 @@ bool is_container(std::string_view holder) {
     return std::ranges::find(kContainers, holder) != kContainers.end();
 }
 
-// Adds one key per holder. The key consists of the cycle, starting at that holder, without the
+// Adds one key per holder. The key consists of the cycle, starting at the holder, without the
 // holder's name. Cycles that differ in only one class share one of these keys. The key includes the
 // number of cuts, because the cuts suggested for one cycle must also break the other cycles with
 // the same key.

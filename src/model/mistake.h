@@ -25,7 +25,7 @@ namespace cyclewatch::model {
 [[nodiscard]] std::vector<std::string> mistake_keys(const Finding& finding);
 
 // Adds the variants of `other` to `shown`. Must be called before the counts and bytes of `other`
-// are added to `shown`. Does nothing if both have the same signature and no variants.
+// are added to `shown`. Does nothing if the two findings have the same signature and no variants.
 void add_variants(Finding& shown, const Finding& other);
 
 // The signatures of the finding and its variants, each once.

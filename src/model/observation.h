@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data of one collection, namely its record, the memory owners among the unreachable objects,
-// and the reference graph that leads to these owners. Written by capture, read by analysis.
+// The data of one collection: its record, the memory owners among the unreachable objects, and the
+// reference graph that leads to these owners. Written by capture, read by analysis.
 #pragma once
 
 #include <array>

@@ -107,8 +107,8 @@ struct Node {
     SourceLocation location;         // function: its def; frame, traceback, generator: current
                                      // line; type and instance: the class, if known
     SourceLocation allocated;        // where the object was allocated, if recorded
-    // True for a dict returned by locals(), which contains every variable of a call. `name` and
-    // `location` then describe the function that called locals().
+    // True for a dict returned by locals(). It contains every local variable of a function call.
+    // `name` and `location` then describe the function that called locals().
     bool locals_snapshot = false;
     bool supports_weakref = true;  // its type allows weak references to it
     // The method that releases the object's resources ("close"), and its location. Empty if the

@@ -18,8 +18,8 @@ GenerationTotals& totals_of(Stats& stats, int generation) {
 
 void update_shares(Stats& stats) {
     for (GenerationTotals& totals : stats.generations) {
-        // Round the share to six decimals, as the JSON writer does, so that loading a report does
-        // not change the share.
+        // Round to six decimals, as the JSON writer does, so that loading a report does not change
+        // the value.
         constexpr double kParts = 1e6;
         const double share = stats.elapsed > 0 ? totals.seconds / stats.elapsed : 0;
         totals.share = std::round(std::min(share, 1.0) * kParts) / kParts;

@@ -50,7 +50,7 @@ struct GenerationTotals {
 // If this key is present, all totals are lower bounds.
 inline constexpr const char* kNotSearched = "collections not searched for tensors: over budget";
 
-// In a merged report, these are the totals of all processes.
+// In a merged report, the values are totals over all processes.
 struct Stats {
     std::uint64_t collections = 0;
     std::uint64_t scans = 0;        // searches without a collection
@@ -66,7 +66,7 @@ struct Stats {
     friend bool operator==(const Stats&, const Stats&) = default;
 };
 
-// Returns the entry for `generation`, which is added if it is missing.
+// Returns the entry for `generation`. Adds the entry if it is missing.
 [[nodiscard]] GenerationTotals& totals_of(Stats& stats, int generation);
 // Recomputes the shares. Must be called after a change to `elapsed` or to the `seconds` of a
 // generation.

@@ -15,8 +15,8 @@
 
 namespace cyclewatch::model {
 
-// What keeps a root alive. If several paths are equally short, the one whose root kind comes first
-// in this list is chosen.
+// What keeps a root alive. Among equally short paths, the one whose root kind is declared first is
+// chosen.
 enum class RootKind : std::uint8_t {
     local_variable,    // of a running function
     module_global,     // attribute of a module in sys.modules
@@ -52,7 +52,7 @@ struct RetentionPath {
     // In order. The holder of the first reference is the root, and the target of the last is the
     // object.
     std::vector<Reference> references;
-    // The reference to remove. `cut->reason` says whether removing the reference frees the object.
+    // The reference to remove. `cut->reason` explains the value of `cut_frees`.
     std::optional<Reference> cut;
     bool cut_frees = false;
     std::string text;  // "train() local model -> model.layers[3].weight"

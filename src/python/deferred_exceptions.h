@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Defers exceptions that do not derive from Exception, such as KeyboardInterrupt and SystemExit,
-// when a user's function raises them inside a collection. CPython would drop them there ("Exception
-// ignored in ..."). They are therefore raised again after the collection, on the main thread, by a
-// pending call.
+// when a user's function raises them inside a collection. CPython drops exceptions that are raised
+// inside a collection ("Exception ignored in ..."). Therefore, a pending call on the main thread
+// raises the deferred exception again after the collection.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once

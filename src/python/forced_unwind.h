@@ -2,7 +2,7 @@
 // Handles daemon threads that wait for the GIL inside cyclewatch's C++ code during interpreter
 // finalization. Up to 3.13, CPython unwinds such threads with pthread_exit(). The C++ runtime then
 // calls std::terminate() if the unwinding reaches a noexcept function or a catch (...). From 3.14
-// on, CPython blocks such threads forever. cyclewatch blocks them forever on every version.
+// on, CPython blocks such threads forever. cyclewatch blocks such threads forever on all versions.
 #pragma once
 
 #include <cxxabi.h>

@@ -52,8 +52,8 @@ class GilRelease {
     PyThreadState* state_;
 };
 
-// Disables automatic collection for a scope, so that objects we create do not make the program's
-// next collection start earlier. REQUIRES: GIL held.
+// Disables automatic collection for a scope, so that objects we create do not trigger a collection.
+// REQUIRES: GIL held.
 class GcPause {
   public:
     GcPause() noexcept : was_enabled_(PyGC_Disable() != 0) {}
@@ -77,8 +77,8 @@ class YoungCountGuard {
     YoungCountGuard(const YoungCountGuard&) = delete;
     YoungCountGuard& operator=(const YoungCountGuard&) = delete;
     ~YoungCountGuard() { cw_set_young_count(count_ > 0 ? count_ : 0); }
-    // Adjusts the count to restore. Needed for objects that outlive the scope, because freeing them
-    // decrements the count.
+    // Adjusts the count to restore. Must be called for objects that outlive the scope, because
+    // freeing them decrements the count.
     void change(int by) noexcept { count_ += by; }
 
   private:

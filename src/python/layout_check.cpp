@@ -250,8 +250,8 @@ std::string run_checks() {
 const std::string& check_layouts() {
     // Guarded by the GIL. The checks run Python code, so another thread may call this function in
     // the meantime. With a static initializer, the two threads would deadlock: the other thread
-    // would hold the GIL and wait for the initializer, and this thread would wait for the GIL. Only
-    // the first result is kept.
+    // would hold the GIL and wait for the initializer, and this thread would wait for the GIL. If
+    // both threads run the checks, only the first result is stored.
     static std::string failure;
     static bool done = false;
     if (!done) {

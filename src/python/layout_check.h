@@ -15,8 +15,8 @@ struct Interrupted {};
 // Returns "" on success, otherwise a sentence for a warning. Runs once per process, in less than a
 // millisecond; later calls return the first result.
 // REQUIRES: GIL held, no collection in progress, no Python error set. RUNS PYTHON: a short script
-// in its own namespace. Leaves no garbage. Throws Interrupted if the script fails or memory runs
-// out; the next call then tries again.
+// in its own namespace. Leaves no garbage. Throws Interrupted if the script fails or memory
+// runs out; the next call retries.
 const std::string& check_layouts();
 
 }  // namespace cyclewatch::python

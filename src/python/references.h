@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RAII for Python references. No other code calls Py_INCREF or Py_DECREF.
+// RAII for Python references. Use OwnedRef instead of Py_INCREF and Py_DECREF.
 // REQUIRES (everything here): GIL held.
 #pragma once
 

@@ -35,8 +35,8 @@ bool is_mine(const State& s) noexcept {
     return s.holder.load(std::memory_order_relaxed) == std::this_thread::get_id();
 }
 
-// A forked child has only the forking thread. The state is consistent, because os.fork() stops the
-// world.
+// Only the forking thread exists in a forked child. The state is consistent, because os.fork()
+// stops the world.
 void reset_in_child() {
     State& s = state();
     if (!is_mine(s)) {
@@ -46,8 +46,8 @@ void reset_in_child() {
     }
 }
 
-// Waits while detached from the interpreter. When this returns, another thread may have acquired
-// the lock already.
+// Waits while detached from the interpreter. Another thread may acquire the lock before this
+// function returns.
 void wait_until_free(State& s) noexcept {
     PyThreadState* const thread = PyEval_SaveThread();
     { const std::lock_guard lock(s.mutex); }

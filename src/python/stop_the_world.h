@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs work while no other thread changes Python objects. With a GIL, this only requires holding
-// the GIL; on free-threaded builds, the other threads are stopped.
+// Runs work while no other thread changes Python objects. On builds with a GIL, holding the GIL is
+// enough; on free-threaded builds, the other threads are stopped.
 #pragma once
 
 #include <exception>

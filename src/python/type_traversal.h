@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Like tp_traverse, visits the references that objects of a type own, but with two differences.
+// Visits the references that objects of a type own. Differs from tp_traverse in two ways.
 // Plain instances and some builtin types are visited without calling tp_traverse, which is faster.
 // References that are not included in reference counts are omitted (cyclewatch_counted_traverse()).
 //
@@ -253,7 +253,7 @@ class TypeTraversal {
 
 // Caches the TypeTraversals of recently used types, because consecutive objects tend to have the
 // same few types. Two types may have the same hash, so when a new type is stored in an entry, the
-// previous content of the entry moves to the neighbouring entry. Valid as long as no type is freed.
+// previous content of the entry moves to the neighboring entry. Valid as long as no type is freed.
 class TypeTraversals {
   public:
     const TypeTraversal& of(PyTypeObject* type) noexcept {

@@ -14,7 +14,7 @@ using model::Picture;
 
 constexpr std::size_t kTextColumns = 40;
 
-// `label` is already escaped. It may contain \n, which Graphviz renders as a line break.
+// `label` is already escaped. The label may contain \n, which Graphviz renders as a line break.
 std::string attribute(std::string_view name, std::string_view label) {
     std::string out(name);
     return out.append("=\"").append(label).append("\"");

@@ -32,8 +32,8 @@ enum class Format { text, json, dot, svg, html };
 
 inline constexpr std::size_t kUsualWidth = 100;  // columns
 
-// Summary, cards (largest first), overhead and notes, without colour. ASCII, except for names from
-// the program.
+// Summary, cards (largest first), overhead and notes, without colour. ASCII, except for names and
+// source code from the program.
 [[nodiscard]] std::string render_text(const model::Report& report, std::size_t width = kUsualWidth);
 
 inline constexpr std::size_t kMaxCardLines = 25;

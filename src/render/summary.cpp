@@ -57,7 +57,7 @@ std::string quiet_sentence(const model::Report& report) {
     }
     if (stats.collections == 0) {
         return "No reference cycle kept " + watched +
-               " so far: no collection ran while cyclewatch " + "was watching (" +
+               " alive so far: no collection ran while cyclewatch was watching (" +
                base::format_duration(stats.elapsed) + ").";
     }
     if (is_sampled(report)) {
@@ -70,7 +70,7 @@ std::string quiet_sentence(const model::Report& report) {
                               base::format_duration(stats.elapsed) + " freed " +
                               base::counted(stats.unreachable, "object");
     if (stats.owners == 0) {
-        return "No reference cycle kept " + watched + ": " + scope +
+        return "No reference cycle kept " + watched + " alive: " + scope +
                ", none of which owned such memory.";
     }
     return scope + ", including " + base::counted(stats.owners, "owner") + " of " + watched +
@@ -228,7 +228,7 @@ std::string summary_sentence(const model::Report& report) {
         return cycles + (total_cycles(report) == 1 ? " keeps " : " keep ") + memory +
                " alive that no collection has freed.";
     }
-    std::string sentence = cycles + " kept " + memory;
+    std::string sentence = cycles + " kept " + memory + " alive";
     sentence += longest > 0
                     ? " for up to " + base::format_duration(longest) + " after its last use."
                     : " after its last use.";

@@ -14,9 +14,9 @@ namespace cyclewatch::render {
 // States how much memory cycles kept alive, and for how long. If no cycle was found, summarizes the
 // observed collections and the growth of live tensors.
 [[nodiscard]] std::string summary_sentence(const model::Report& report);
-// States that there are no new findings, or how much memory is freed by cutting the references that
-// are suggested for the first two new findings. Covers only the first finding if there is no
-// suggestion for the second. Returns "" if there is no suggestion for the first.
+// States how much memory is freed by the cuts suggested for the first two new findings, or that
+// there are no new findings. Covers only the first finding if there is no suggestion for the
+// second. Returns "" if there is no suggestion for the first, or if the report has no findings.
 [[nodiscard]] std::string remedy_sentence(const model::Report& report);
 
 // "Engine is part of a reference cycle that keeps 4.0 KiB of cuda:0 memory alive: cut
@@ -34,9 +34,9 @@ namespace cyclewatch::render {
 // "256 MiB in 64 cycles"; "10.0 KiB in 1 cycle, shared with 4 other findings".
 [[nodiscard]] std::string size_words(const model::Finding& finding);
 
-// "in Accuracy, F1Score at f1.py:12 and 3 more (12 cycles)": names at most `most` variants, not
-// including the variant in the title; "" if there is no other variant. A variant's location is
-// included if it differs from the location of the variant in the title.
+// "in Accuracy, F1Score at f1.py:12 and 3 more (12 cycles)": names at most `most` variants other
+// than the variant in the title; "" if there is no other variant. A variant's location is included
+// if it differs from the location of the variant in the title.
 [[nodiscard]] std::string variants_words(const model::Finding& finding, std::size_t most);
 
 // "64 cycles in 3 collections, the largest 64.0 KiB; unreachable for up to 2.2 s; ...".

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the censuses of one watch (lists of all reachable owners), and finds the groups of
+// Compares the censuses (lists of all reachable owners) of one watch, and finds the groups of
 // owners whose memory use is growing. Not thread-safe; never calls Python. May throw
 // std::bad_alloc.
 #pragma once
@@ -21,11 +21,12 @@ void sort_growing(std::vector<model::GrowingOwner>& growing);
 
 class GrowthTracker {
   public:
-    // The size of a group rose in a census if, in this census and in all later ones, it was larger
-    // than in every earlier census. A group is growing if its size rose in at least kRises of the
-    // last kComparisons censuses, the latest included. Therefore a group whose memory use
-    // repeatedly rises and falls is reported only during its first rise. A growing group remains
-    // listed until its size has risen in fewer than kRises of the last kComparisons censuses.
+    // The size of a group rose in a census if it exceeded the previous maximum in that census and
+    // has remained above that maximum since. A group is classified as growing if its size rose in
+    // the latest census, and in at least kRises of the last kComparisons censuses. Therefore a
+    // group whose memory use repeatedly rises and falls is reported only during its first rise. A
+    // growing group remains listed as long as its size rose in at least kRises of the last
+    // kComparisons censuses.
     static constexpr std::size_t kComparisons = 5;
     static constexpr std::size_t kRises = 3;
     static constexpr std::size_t kMaxGroups = 10'000;  // others are ignored

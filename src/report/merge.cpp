@@ -193,8 +193,8 @@ void place(model::Finding& stored, const PlacedOwners& placed) {
         }
     }
     if (rest.count > 0 && not_found == 0) {
-        // `rest` contains further owners with the same description. They were found after the
-        // lookup of allocation sites, so their sites are unknown.
+        // `rest` contains further owners with the same description. These owners were found after
+        // the lookup of allocation sites, so their sites are unknown.
         merge_owners(stored, {std::move(rest)});
         return;
     }

@@ -22,7 +22,7 @@ namespace cyclewatch::report {
 // collection in which `finding` was found.
 void stamp(model::Finding& finding, const model::CollectionRecord& record);
 
-// Merges `later` into `stored`, a finding with the same cause. The signature of `stored` does not
+// Merges `later` into `stored`, which has the same cause. The signature of `stored` does not
 // change, but the description is taken from the larger occurrence. Equal owners are counted
 // together; an unknown allocation site matches any site. Contradictory verdicts become `unclear`;
 // notes are concatenated.
@@ -35,7 +35,7 @@ struct PlacedOwners {
 };
 
 // Splits the matching owners of `stored` by allocation site. If the lookup found the sites of all
-// owners in `placed`, equal owners that were added after the lookup are assigned to the same sites.
+// owners in `placed`, equal owners that were added later are counted at one of these sites.
 void place(model::Finding& stored, const PlacedOwners& placed);
 
 // Finds the stored finding that has the same cause as a given finding.
@@ -60,12 +60,12 @@ inline constexpr std::size_t kMaxMergedRecords = 4000;
 
 // Merges findings with the same signature or cause into one, with an entry in `by_process` for each
 // process. Processes are ordered by rank, then process id. A process that occurs in several reports
-// is counted once. A report that covers only this process is preferred to a merged report. Of two
-// reports of the same kind, the one with the later state is preferred. The order of `reports` does
-// not matter.
+// is counted once. Single-process reports are preferred to a merged report of the same processes.
+// Of two reports with exactly the same processes, the one that covers more time is preferred. The
+// order of `reports` does not matter.
 //
-// Fails if `reports` is empty, or if, because merged reports overlap, no selection of reports
-// covers each process exactly once.
+// Fails if `reports` is empty. May fail if two merged reports have only some of their processes in
+// common.
 [[nodiscard]] base::Result<model::Report> merge_reports(
     std::span<const model::Report* const> reports);
 

@@ -31,11 +31,11 @@ Identity identity(const ProgramInfo& process) {
     return {process.rank, process.pid, process.started_at, process.script};
 }
 
-// Maps each process to the report that provides the data of the process.
+// Maps each process to the report that provides its data.
 using Sources = std::map<Identity, const Report*>;
 
 // A report that contains all processes of another report replaces it. However, a report is not used
-// if a smaller report exists for each of its processes, because it was merged from those reports.
+// if each of its processes has a smaller report: it was merged from such reports.
 // Of two reports about the same processes, the one that covers more time is used.
 base::Result<Sources> choose_sources(std::span<const Report* const> reports) {
     std::map<Identity, std::size_t> smallest;  // report about a process: its number of processes

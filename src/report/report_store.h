@@ -38,9 +38,9 @@ class ReportStore {
 
     // Merges the findings of one collection, and stores the collection's record if the collection
     // found tensor owners. A finding with the same cause as a stored finding is merged into the
-    // stored finding and gets the signature of the stored finding. `repeated`: true if an earlier
-    // call, possibly to another store, passed the same findings with other numbers. Repeated
-    // findings are not indexed again, and Added::seen is empty.
+    // stored finding, which keeps its signature. `repeated`: true if an earlier call, possibly on
+    // another store, passed findings that differ from these only in their counts. Repeated findings
+    // are not indexed again, and Added::seen is empty.
     Added add(const model::CollectionRecord& record,
               std::vector<model::Finding> findings,
               bool repeated = false);
@@ -61,8 +61,8 @@ class ReportStore {
     void set_census(std::vector<model::GrowingOwner> growing,
                     std::vector<model::LiveOwner> largest);
 
-    // Returns a consistent copy of the report. The report's statistics are `stats` plus the number
-    // of findings.
+    // Returns a consistent copy of the report. The report contains `stats`, with Stats::findings
+    // set by the store.
     [[nodiscard]] model::Report snapshot(const model::Stats& stats) const;
 
   private:

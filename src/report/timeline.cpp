@@ -28,8 +28,7 @@ void Timeline::add(const model::CollectionRecord& record) {
     ++added_;
 }
 
-// The maximum size of kept_. Reserves one entry of the limit if records() may append the latest
-// record.
+// The maximum size of kept_: one less than the limit if records() may append the latest record.
 std::size_t Timeline::room() const {
     return group_ == 1 ? limit_ : limit_ - 1;
 }

@@ -53,7 +53,7 @@ class HeapGraph {
     // The node of `object`; kAbsent if the graph does not contain the object. An object can be
     // missing because it is untracked or because the running collection is about to free it.
     [[nodiscard]] std::uint32_t node_of(PyObject* object) const noexcept;
-    // Frees 8 to 16 bytes per object. Afterwards, node_of() finds only `objects`.
+    // Frees the index (8 to 16 bytes per object). Afterwards, node_of() finds only `objects`.
     void drop_index(std::span<PyObject* const> objects);
     // The nodes that refer to `node`. A node with several references to `node` occurs several
     // times.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Library references are references between tensor owners that are invisible to the collector, such
+// A library reference is a reference that a tensor owner holds but the collector cannot see, such
 // as the reference from a tensor to its gradient. Only the library that implements the owners can
-// list them.
+// list these references.
 #pragma once
 
 #include <Python.h>
@@ -25,10 +25,10 @@ using device::OwnerReference;
 [[nodiscard]] std::vector<OwnerReference> library_references(device::OwnerRegistry& registry,
                                                              std::span<PyObject* const> owners);
 
-// The references to `target` from tracked owners that use its memory, such as a tensor from
-// torch.from_numpy(). None if `target` does not export memory, or if its memory belongs to an owner
-// (an array from Tensor.numpy()). Acquires and releases the buffer of `target`. REQUIRES and RUNS
-// PYTHON: as for library_references().
+// The references to `target` from tracked owners that use the memory of `target`, such as a tensor
+// from torch.from_numpy(). None if `target` does not export memory, or is an array whose memory
+// belongs to an owner, as with Tensor.numpy(). Acquires and releases the buffer of `target`.
+// REQUIRES and RUNS PYTHON: as for library_references().
 [[nodiscard]] std::vector<OwnerReference> memory_references(device::OwnerRegistry& registry,
                                                             PyObject* target);
 

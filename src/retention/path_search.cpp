@@ -47,7 +47,7 @@ bool is_argument(PyObject* holder, PyObject* target) {
     return false;
 }
 
-// True if references from unknown holders keep the object alive.
+// True if unknown holders refer to the object, unless it holds the current call's arguments.
 bool is_held_by_c_code(const HeapGraph& graph,
                        const Roots& roots,
                        std::uint32_t node,
@@ -204,8 +204,9 @@ class PathFinder::Search {
         return !is_cache && !values_.contains(graph_.object(holder), graph_.object(target_));
     }
 
-    // Users are rarely interested in references to dict keys, or in references from an autograd
-    // graph to a parameter. Such references are therefore used only if there is no other path.
+    // Users are rarely interested in references to dict keys, or in library references, such as
+    // those from an autograd graph to a parameter. Paths contain such references only if there is
+    // no other path.
     [[nodiscard]] bool is_late(std::uint32_t holder, std::uint32_t node) {
         return (node == target_ && is_key_of(holder)) ||
                graph_.library_reference(holder, node) != nullptr;

@@ -83,7 +83,7 @@ class PathFinder {
   public:
     // The arguments must outlive this object. Paths through nodes in `ignored` are not returned. A
     // search that exceeds `limit` stops: a search for further paths then returns no more paths, and
-    // a search for shared references leaves RawPath::frees false.
+    // a search for shared references sets no more elements of RawPath::frees to true.
     PathFinder(const HeapGraph& graph,
                const Roots& roots,
                VisitLimit limit,
@@ -92,9 +92,9 @@ class PathFinder {
     PathFinder& operator=(const PathFinder&) = delete;
     ~PathFinder();
 
-    // Returns at most `count` paths, the shortest first. Each further path shares no object with
-    // earlier ones, if possible; otherwise, it has a different root. Paths from an anonymous root
-    // are returned only if there are no other paths.
+    // Returns at most `count` paths, the shortest first. If possible, each further path shares no
+    // object with earlier ones, except a namespace; otherwise, it begins at a different root or
+    // namespace entry. Paths from an anonymous root are returned only if there are no other paths.
     [[nodiscard]] SearchResult find(std::uint32_t target, std::size_t count);
 
   private:

@@ -170,8 +170,8 @@ class Folding {
                                                          : PartRole::none;
     }
 
-    // Variables of code that exec() runs in a dict are labelled as local variables, not as
-    // attributes.
+    // If exec() runs code in a dict, the variables of the code are labelled as local variables, not
+    // as attributes.
     void name_in_namespace(Label& label, PyObject* value) const {
         if (label.kind == EdgeKind::attribute && label.name.starts_with('_')) {
             prefer_public_name(object(0), value, label.name);
@@ -181,7 +181,7 @@ class Folding {
         }
     }
 
-    // `target`: the position of the object that the reference leads to.
+    // Moves to the next object. Emits a step unless the next object is a part of the holder.
     void advance(Label label, std::size_t last) {
         const std::size_t target = at_ + 1;
         const PartRole role = target == last || holder_ == nullptr
@@ -259,9 +259,8 @@ bool is_user_code(const model::Reference& reference, bool is_user_root) {
     return base::origin_of_path(base::path_of_location(text)) == base::Origin::user;
 }
 
-// The step to cut. Steps whose removal frees the object are preferred. Among these, the last
-// container entry is chosen, because a program more often forgets to remove an entry than to delete
-// a variable.
+// The step to cut. Steps whose removal frees the object are preferred, then container entries,
+// because programs forget to remove an entry more often than to delete a variable.
 struct CutChoice {
     std::size_t step = 0;
     bool frees = false;

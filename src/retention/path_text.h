@@ -80,7 +80,7 @@ class Labels {
                                             const RawPath& path,
                                             Labels& labels);
 
-// Extends a path by an attribute that only the library of the object can read, such as ".grad". The
+// Extends a path by an attribute that only the object's library can read, such as ".grad". The
 // attribute becomes the cut. `frees`: true if the value has no other holders.
 void append(model::RetentionPath& path,
             std::string_view label,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The roots of the heap that have a name: variables of running functions, module and class
-// attributes, and structures of the interpreter.
+// The named roots of the heap: variables of running functions, module and class attributes, and
+// structures of the interpreter.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never. Creates no Python objects. Results are
 // valid until Python code runs. May throw std::bad_alloc.

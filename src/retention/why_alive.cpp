@@ -14,8 +14,8 @@
 namespace cyclewatch::retention {
 namespace {
 
-// True if the running collection is about to free the object. On builds with a GIL, such objects
-// are not among the tracked objects.
+// True if the running collection is about to free the object. On builds with a GIL, the tracked
+// objects do not include objects that are about to be freed.
 bool is_about_to_be_freed(PyObject* object) {
     if constexpr (CYCLEWATCH_HAS_NO_GIL) {
         return PyObject_IS_GC(object) != 0 && cw_is_unreachable(object) != 0;
@@ -79,7 +79,7 @@ WhyAlive why_alive(PyObject* box,
     const python::ErrorStash stash;
     const python::YoungCountGuard young_count;
     WhyAlive answer = search_heap(box, paths, caller, false, {});
-    // Search again with library references, which is slower, only if an unknown reference keeps the
+    // A search with library references is slower, so it runs only if an unknown reference keeps the
     // object alive.
     if (!answer.paths.empty() && answer.paths.front().root.kind == model::RootKind::c_code) {
         registry.refresh();

@@ -43,8 +43,8 @@ struct WhyAlive {
 // runs.
 class HolderSearch {
   public:
-    // `owned`: objects to which the caller owns one reference each; only these can be passed to
-    // paths() and collections(). `ignored`: objects that no path may contain. `fixtures`:
+    // `owned`: the objects to which the caller owns references, listed once per reference; paths()
+    // and collections() accept only these. `ignored`: objects that no path may contain. `fixtures`:
     // additional roots. `untracked`: see HeapGraph.
     HolderSearch(collector::TrackedObjects& objects,
                  std::span<PyObject* const> owned,

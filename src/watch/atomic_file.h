@@ -14,8 +14,8 @@ enum class Existing {
     keep,     // fail with std::errc::file_exists
     replace,  // replace it atomically, even if it is a link, a pipe or a device
     // Like `replace`, but if the path is a terminal, pipe or device, or a link to one, writes into
-    // it. Use this only for paths that the user specified, because a file at any other path could
-    // have been created by another user.
+    // it. Use this only for paths that the user specified: another user could have created a file
+    // at any other path.
     replace_or_write_into
 };
 

@@ -30,8 +30,8 @@ class Budget {
     [[nodiscard]] bool allows(double spent, double elapsed) const noexcept {
         return share_ >= 1 || spent <= kGraceSeconds + share_ * elapsed;
     }
-    // False if the budget does not allow searching a collection like the last one. In this case,
-    // the caller need not list the unreachable objects, which also takes time.
+    // True if the budget allows searching a collection like the last one. If not, the caller can
+    // skip listing the unreachable objects, which also takes time.
     [[nodiscard]] bool may_search(double spent, double elapsed) const noexcept {
         return fits(spent, elapsed, last_objects_) ||
                saved(spent, elapsed) >= seconds_for(last_objects_);
@@ -62,8 +62,8 @@ class Budget {
     static constexpr std::uint64_t kManyObjects = 1'000;
 
     // True if the search is not expected to exceed the budget. Searches of small collections are
-    // assumed to take no time. The same is assumed of the first searches, because the time of a
-    // first analysis cannot be predicted.
+    // assumed to take no time. The first searches are also assumed to take no time, because their
+    // duration cannot be predicted.
     [[nodiscard]] bool fits(double spent, double elapsed, std::uint64_t objects) const noexcept {
         const bool is_known = spent > kGraceSeconds / 2 && objects >= kManyObjects;
         return allows(spent + (is_known ? seconds_for(objects) : 0), elapsed);

@@ -229,7 +229,8 @@ std::vector<std::vector<std::string>> signatures_by_storage(
             }
         }
     }
-    // The storages of repeated clusters belong to the findings of the cluster that was captured.
+    // Only one of several equal clusters is captured. Its findings include the storages of the
+    // other clusters.
     std::unordered_map<model::NodeId, std::size_t> storage_of_node;
     for (const model::DeviceOwner& owner : collection.observation.owners) {
         storage_of_node.emplace(owner.node, model::index_of(owner.storage));

@@ -63,7 +63,7 @@ struct CapturedCollection {
     bool ran_user_code = false;  // in readers that the user registered
     int objects_made = 0;        // objects created by readers; each is freed with its storage
     int objects_left = 0;        // of objects_made: the storage is watched and was not freed
-    // The graph, storages and omissions are common to all watches; select_owners() sets the rest.
+    // All watches share the graph, storages and omissions; select_owners() sets the other fields.
     model::Observation observation;
 
     // For a scan: for each storage, the signatures of the findings that report the storage.
@@ -76,8 +76,8 @@ struct CapturedCollection {
 class OwnerReadings {
   public:
     // Only owners on devices that `watched` accepts are added. For a scan, `known` is not null. A
-    // scan skips an owner if `known` returns true for the owner's reading, and counts the
-    // references to all other storages.
+    // scan skips each owner whose reading `known` accepts, and counts the references to all other
+    // storages.
     OwnerReadings(CapturedCollection& collection,
                   const DeviceFilter& watched,
                   const KnownStorages* known);
@@ -137,14 +137,14 @@ void check_freed(CapturedCollection& collection) noexcept;
 // their owners, are marked as not freed.
 void check_references(CapturedCollection& collection);
 
-// For each storage of a scan, the signatures of the findings that include the storage. Findings
-// list only a limited number of owners, so if no finding lists a storage, any of the findings may
-// include it.
+// For each storage of a scan, the signatures of the findings that contain the storage. A finding
+// lists only a limited number of owners. A storage that no finding lists may belong to any of them,
+// so for such a storage all signatures are returned.
 [[nodiscard]] std::vector<std::vector<std::string>> signatures_by_storage(
     const CapturedCollection& collection, const std::vector<model::Finding>& findings);
 
-// Restricts the observation to the owners that were freed on the devices of `watch`. The result is
-// valid until the next call. `record` contains the values that are common to all watches.
+// Restricts the observation to the freed owners on the devices of `watch`. The result is valid
+// until the next call. `record` contains the values that are common to all watches.
 const model::Observation& select_owners(CapturedCollection& collection,
                                         const DeviceFilter& watched,
                                         const Watch& watch,

@@ -59,7 +59,7 @@ base::Result<std::shared_ptr<Watch>> Dispatcher::start(Settings settings) {
     }
     std::string warning;
     if (watches_.empty()) {
-        // The check creates objects, so it runs before the hook is installed.
+        // The layout check creates objects, so it runs before the hook is installed.
         const std::string& layout_failure = python::check_layouts();
         learn_plain_instances();
         (void)advice::Catalog::built_in();  // parsed here, not during a collection

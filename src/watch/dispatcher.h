@@ -40,15 +40,16 @@ class Dispatcher final : public collector::CollectionListener {
     void end();
     [[nodiscard]] bool is_active(const std::shared_ptr<Watch>& watch) const;
 
-    // Sets the step. Takes a census and scans the heap if either is due. A failed scan is counted
-    // as skipped. RUNS PYTHON: readers passed to register_owner().
+    // Sets the step. Takes a census if one is due, and scans the heap if a scan is due. A failed
+    // scan is counted as skipped. RUNS PYTHON: readers passed to register_owner().
     void step(const std::shared_ptr<Watch>& watch, std::int64_t number);
     // Scans if automatic collection is off or objects are frozen. Does not change the step number.
     // If `everything` is true, scans the whole heap, regardless of the budget.
     void scan_if_not_collected(const std::shared_ptr<Watch>& watch, bool everything);
 
     // Takes a census of the reachable owners if the budget allows, and compares it with earlier
-    // censuses. Does nothing if memory runs out. RUNS PYTHON: readers passed to register_owner().
+    // censuses. Skips the census if memory runs out. RUNS PYTHON: readers passed to
+    // register_owner().
     void take_census(const std::shared_ptr<Watch>& watch);
 
     // Finds the owners that are unreachable now, without a collection (Pipeline::scan()). No watch

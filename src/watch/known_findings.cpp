@@ -14,7 +14,7 @@ using base::WideHash;
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 
-// True if add_owners() would hash the same texts for both owners.
+// True if add_owners() would hash the same strings for both owners.
 bool have_equal_texts(const PendingOwner& a, const PendingOwner& b) {
     return a.reading.device == b.reading.device && a.reading.shape == b.reading.shape &&
            a.reading.dtype == b.reading.dtype && a.is_part == b.is_part &&
@@ -114,7 +114,7 @@ GarbageShape shape_of(const capture::GraphIdentity& identity,
         }
         return shape;
     }
-    // The findings of different clusters may have been merged, so they cannot be counted
+    // The findings of different clusters may have been merged, so the clusters cannot be counted
     // separately.
     std::ranges::sort(clusters);
     WideHash all;

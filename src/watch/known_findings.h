@@ -44,15 +44,15 @@ class KnownFindings {
     void use_rules(std::uint64_t version) noexcept;
     void clear() noexcept { by_shape_.clear(); }
 
-    // True if the findings of this shape are known. If every earlier collection had fewer copies
-    // than `shape`, the findings may have been too small to report (Settings::min_bytes). In this
-    // case, the result is true only if `in_any_number` is true.
+    // True if the findings of this shape are known. If every earlier collection had fewer than
+    // `shape.copies` copies, the findings may have been too small to report (Settings::min_bytes).
+    // In this case, the result is true only if `in_any_number` is true.
     [[nodiscard]] bool contains(const GarbageShape& shape, bool in_any_number) const;
     // The findings of `copies` clusters that have this shape. REQUIRES: contains(shape, true).
     [[nodiscard]] std::vector<model::Finding> findings(const GarbageShape& shape,
                                                        std::uint64_t copies) const;
-    // Stores the findings of a collection, with patterns and statuses. Does nothing if their counts
-    // and bytes cannot be divided evenly among the clusters.
+    // Stores the findings of a collection, with patterns and statuses. Does nothing if the counts
+    // and bytes of a finding cannot be divided evenly among the clusters.
     void add(const GarbageShape& shape, const std::vector<model::Finding>& findings);
     // Prevents reuse of the findings of this shape. Call this if some objects of a copy survived.
     void reject(const GarbageShape& shape);

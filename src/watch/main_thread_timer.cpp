@@ -53,8 +53,8 @@ class Timer {
             if (call_.pending.exchange(true)) {
                 continue;
             }
-            // Acquires the GIL, because on CPython 3.11, a busy main thread checks for other
-            // threads' pending calls only after it has had to reacquire the GIL.
+            // Acquires the GIL to force the main thread to reacquire it. On CPython 3.11, a busy
+            // main thread checks for other threads' pending calls only when it reacquires the GIL.
             const PyGILState_STATE state = PyGILState_Ensure();
             if (Py_AddPendingCall(&run_call, &call_) != 0) {
                 call_.pending = false;  // the table of pending calls is full
@@ -71,7 +71,7 @@ class Timer {
     std::thread thread_;  // last: uses the other members
 };
 
-// The timers of the process `process`.
+// The timers, and the id of the process that started them.
 struct Running {
     std::vector<Timer*> timers;
     pid_t process = 0;

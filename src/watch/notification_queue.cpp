@@ -54,7 +54,7 @@ struct Queue {
 };
 
 // The queue is never destroyed, because notifications may be delivered after static destructors
-// have run. Constructing it does not allocate memory.
+// have run. The constructor does not allocate memory.
 Queue& queue() noexcept {
     alignas(Queue) static std::array<std::byte, sizeof(Queue)> memory;
     static Queue& instance = *new (memory.data()) Queue;

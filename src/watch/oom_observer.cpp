@@ -19,7 +19,7 @@ struct Observer {
     python::OwnedRef function;     // created when it is first attached
     bool is_busy = false;
     pid_t process = 0;  // in which `is_busy` was set
-    // Names that are looked up in each attempt to attach the observer.
+    // Names to look up in each attempt to attach the observer.
     python::OwnedRef torch = python::steal(PyUnicode_InternFromString("torch"));
     python::OwnedRef cuda = python::steal(PyUnicode_InternFromString("cuda"));
     python::OwnedRef initialized = python::steal(PyUnicode_InternFromString("_initialized"));

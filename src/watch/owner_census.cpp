@@ -40,8 +40,7 @@ class LiveOwners {
     explicit LiveOwners(device::OwnerRegistry& registry) : registry_(registry) {}
 
     void find() {
-        // Scan first, because the list created below refers to all tracked objects, so none of them
-        // would be unreachable.
+        // Scan before creating the list below, which makes all tracked objects reachable.
         collector::HeapScan scan;
         if (!collector::scan_heap({.generation = 2, .frozen = true}, scan)) {
             throw std::bad_alloc();
@@ -145,7 +144,7 @@ std::vector<LiveStorage> storages_of(const CapturedCollection& read,
     return storages;
 }
 
-// A key made from the properties, other than the path, that all owners of a group share.
+// A key made from all properties, except the path, that the owners of a group share.
 std::string kind_of(const PendingOwner& owner) {
     const device::OwnerReading& reading = owner.reading;
     return owner.type + '\0' + reading.device + '\0' + reading.shape + '\0' + reading.dtype + '\0' +
@@ -215,7 +214,7 @@ model::OwnerCategory category_of(const LiveStorage& storage) {
         return OwnerCategory::optimizer_state;
     }
     // Autograd refers to the C++ tensor. Other C code, such as NumPy, refers to the tensor's Python
-    // object and is therefore not reflected in `has_library_holders`.
+    // object, and `has_library_holders` does not include such references.
     if ((is_held_by_c_code(storage) && storage.has_library_holders) ||
         (!storage.paths.empty() && is_in_graph(storage.paths.front()))) {
         return OwnerCategory::saved_for_backward;
@@ -302,8 +301,8 @@ void find_paths(LiveStorage& storage, PyObject* object, retention::HolderSearch&
     }
 }
 
-// Storages with equal kind_of() results that are contained in the same lists, sets and dicts. They
-// are counted together, under the first of them.
+// Storages that have equal kind_of() results and are in the same lists, sets and dicts. They are
+// counted together, under the first of them.
 struct SharedStorages {
     LiveStorage* first;
     std::uint32_t collection;
@@ -419,7 +418,7 @@ bool find_all_paths(std::vector<LiveStorage>& storages,
         retention::with_heap(search_heap);
         return true;
     } catch (const std::exception&) {
-        // Memory ran out, or other threads keep creating objects.
+        // Memory ran out, or other threads kept creating objects.
         for (LiveStorage& storage : storages) {
             storage.count = 1;
             storage.paths.clear();
@@ -544,8 +543,8 @@ std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
                                    unexplained,
                                    settings);
     }
-    // A storage has no path if all of its paths are ignored. It also has none if it was released
-    // after the owners were listed, by another thread or by a reader that runs user code.
+    // A storage has no path if all of its paths are ignored. A storage also has no path if another
+    // thread, or a reader that runs user code, released it after the owners were listed.
     std::erase_if(storages, [&](const LiveStorage& each) {
         return each.count == 0 || ((has_paths || !settings.ignored.empty()) && each.paths.empty());
     });

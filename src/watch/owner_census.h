@@ -21,7 +21,7 @@ struct CensusSettings {
     std::uint64_t min_bytes = 0;  // of a group
     std::size_t top = SIZE_MAX;   // number of groups
     bool show_keys = true;        // of dicts, even if they do not occur in the source code
-    // If not null, these storages are omitted. Freed storages are removed from this set first.
+    // The storages to omit, or null. Freed storages are removed from this set first.
     ReportedStorages* known = nullptr;
     // Borrowed objects. Paths through these objects are ignored. If the list is not empty, owners
     // without another path are omitted.
@@ -30,12 +30,11 @@ struct CensusSettings {
 };
 
 // Groups the reachable owners that the collector tracks, and returns the groups, largest first. A
-// storage is counted only once: for the torch parameter that uses the storage if there is one,
-// otherwise for the first owner found. Frozen objects are included if the collector's lists can be
-// read. Groups have no paths if there is not enough memory to find paths, or if other threads of a
-// free-threaded build keep creating objects. About as expensive as two scans of the heap. May throw
-// std::bad_alloc. REQUIRES: GIL held, outside of a collection. RUNS PYTHON: user code, in the
-// readers of registered types only.
+// storage is counted only once, under one of its owners, preferably a torch parameter. Frozen
+// objects are included if the collector's lists can be read. Groups have no paths if there is not
+// enough memory to find paths, or if other threads of a free-threaded build keep creating objects.
+// About as expensive as two scans of the heap. May throw std::bad_alloc. REQUIRES: GIL held,
+// outside of a collection. RUNS PYTHON: user code, in the readers of registered types only.
 [[nodiscard]] std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
                                                         const CensusSettings& settings);
 

@@ -129,7 +129,8 @@ void Pipeline::capture(const collector::UnreachableSet& unreachable,
             watches, [&](const auto& watch) { return watch->wants(device, accelerator_usable_); });
     };
 
-    // 1. Find owners among the unreachable objects and the objects that only they keep alive.
+    // 1. Find owners among the unreachable objects, and among the objects that only unreachable
+    //    objects keep alive.
     device::Detection detection;
     python::with_world_stopped([&] { detector_.detect(unreachable, registry_, detection); });
     PyErr_Clear();  // a type whose tp_traverse raises
@@ -379,7 +380,7 @@ void Pipeline::capture_graph(const collector::UnreachableSet& unreachable,
         limits.max_objects = kLeanObjects;
     }
     // Known findings cannot be used for a scan, because earlier scans determine which owners it
-    // reports. They also cannot be used if user code has yet to read some of the owners.
+    // reports. Known findings also cannot be used if user code has yet to read some owners.
     const bool may_be_known =
         current.collected == model::Collected::yes && !readings.needs_user_code();
     python::with_world_stopped([&] {
@@ -397,8 +398,8 @@ bool Pipeline::recognize(capture::GraphCapture& graph,
                          const Watches& watches,
                          bool values,
                          CapturedCollection& captured) {
-    // If a scan has reported storages, they must not be counted again, so known findings cannot be
-    // used.
+    // Known findings cannot be used if a scan has reported storages, because those storages must
+    // not be counted again.
     if (!std::ranges::all_of(watches,
                              [](const auto& watch) { return watch->reported().empty(); })) {
         return false;
@@ -416,8 +417,8 @@ DeviceFilter Pipeline::devices_of(const Watch& watch) const {
     };
 }
 
-// The time since the last collection of this or an older generation; 0 if unknown. At that
-// collection, the objects that are unreachable now were still alive or did not exist yet.
+// The time since the last collection of this or an older generation; 0 if unknown. During that
+// collection, the objects that are now unreachable were still reachable or did not exist yet.
 double Pipeline::dead_for_at_most(const Current& current, Clock::time_point now) {
     if (current.collected == model::Collected::never) {
         return 0;  // no collection would have freed them

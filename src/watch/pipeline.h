@@ -79,7 +79,7 @@ class Pipeline {
         Clock::duration own{};  // time spent in the watch
         std::uint64_t unreachable = 0;
         bool listed = true;  // false: nothing was searched, and the objects were not counted
-        // The numbers that the collector reported; 0 for a scan.
+        // The object counts that the collector reported; 0 for a scan.
         std::uint64_t reclaimed = 0;
         std::uint64_t examined = 0;
         double collector_seconds = 0;                        // without `own`
@@ -112,8 +112,8 @@ class Pipeline {
                        const Watches& watches,
                        const Current& current,
                        CapturedCollection& captured);
-    // True if every watch already knows the findings of unreachable objects with this structure.
-    // The graph then need not be captured.
+    // True if every watch already has findings for unreachable objects with this structure. The
+    // graph then need not be captured.
     [[nodiscard]] bool recognize(capture::GraphCapture& graph,
                                  const Watches& watches,
                                  bool values,

@@ -18,7 +18,7 @@
 namespace cyclewatch::watch {
 namespace {
 
-// Minimum time between two writes. Does not apply if changed() is called with `soon`.
+// Minimum time between two writes, unless changed(true) or flush() is called.
 constexpr std::chrono::milliseconds kQuietPeriod{1000};
 
 // The highest number that is added to a file name.

@@ -25,8 +25,8 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
         std::string stem;  // "cyclewatch-train-1234"
         std::vector<render::Format> formats;
         bool replace = false;  // existing files may be replaced
-        // Returns true if `path` must not be used even if no file with this path exists. Null:
-        // every path may be used.
+        // Returns true if `path` is reserved for another watch, even if no such file exists yet.
+        // Null: no path is reserved.
         std::function<bool(const std::string& path)> is_reserved;
         std::function<model::Report()> snapshot;  // thread-safe
     };

@@ -25,14 +25,14 @@ class ReportedStorages {
     [[nodiscard]] bool contains(const std::string& device, std::uint64_t storage) const {
         return !known_.empty() && known_.contains({device, storage});
     }
-    // Takes over the weak references of `reading`. If the storage itself does not support weak
-    // references, `owner` is a weak reference to its owner. `owner` may be null. `signatures`: the
+    // Moves the weak reference to the storage out of `reading`. If `reading` contains none, `owner`
+    // is a weak reference to the owner of the storage. `owner` may be null. `signatures`: the
     // signatures of the findings in which the storage was reported.
     void add(device::OwnerReading& reading,
              python::OwnedRef owner,
              model::Collected state,
              std::vector<std::string> signatures);
-    // Forgets the storages that were freed and returns their total size in bytes. Call it before
+    // Forgets the storages that were freed and returns their total size in bytes. Call this before
     // each scan and each collection, because the address of a freed storage may be reused.
     std::uint64_t forget_freed() noexcept;
     // The total size of the storages on each device, in bytes.

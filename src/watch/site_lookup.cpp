@@ -17,7 +17,7 @@
 namespace cyclewatch::watch {
 namespace {
 
-// The address in the result is 0 if torch does not record the allocations of the device.
+// The address in the result is 0 if the storage is not on a CUDA device.
 const device::CollectedStorage& storage_of(const CollectedStorages& storages,
                                            const model::StorageShare& share) {
     return (*storages)[model::index_of(share.storage)];
@@ -31,8 +31,8 @@ void append_storages(const SiteRequest& request, std::vector<device::CollectedSt
     }
 }
 
-// Returns the allocation sites of the owners. Consumes `sites`, which are in the order of
-// append_storages().
+// Returns the owners with their allocation sites, which are taken from the front of `sites`. The
+// sites are in the order of append_storages().
 std::vector<report::PlacedOwners> placed(SiteRequest& request,
                                          std::span<const base::CallSite>& sites) {
     std::vector<report::PlacedOwners> result;

@@ -32,14 +32,14 @@ struct SiteRequest {
     CollectedStorages storages;
 };
 
-// Moves the storages of the owners from `findings` into requests, with one request per finding.
+// Moves the storages of the owners from `findings` into requests, at most one for each finding.
 [[nodiscard]] std::vector<SiteRequest> take_site_requests(std::vector<model::Finding>& findings,
                                                           const CollectedStorages& storages);
 
 class SiteLookup {
   public:
-    // Queues the requests for new findings, and posts a notification that looks up all queued
-    // requests in one snapshot of the history. Notifications posted later include the sites.
+    // Queues the requests for new findings, and posts a callback that looks up all queued requests
+    // in one snapshot of the history. Notifications posted later include the allocation sites.
     void enqueue(const std::shared_ptr<Watch>& watch,
                  const std::shared_ptr<CollectionResult>& result,
                  std::vector<SiteRequest> requests);

@@ -96,7 +96,7 @@ class StatsCounter {
     void add_seconds(double own_seconds);
     void skip(const std::string& reason, std::uint64_t times);
     void add_owners(std::uint64_t owners, std::uint64_t fresh_findings);
-    // Adds device memory that the current collection freed. Call this before count().
+    // Adds `bytes` to the device memory freed by the current collection. Call this before count().
     void add_freed(std::uint64_t bytes);
     [[nodiscard]] model::Stats stats() const;
     [[nodiscard]] double seconds_spent() const;  // Stats::seconds
@@ -136,7 +136,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     [[nodiscard]] double seconds_since_start(Clock::time_point now) const;
     // The depth that the budget allows for a collection that found `unreachable` objects.
     [[nodiscard]] Depth depth(Clock::time_point now, std::uint64_t unreachable);
-    // False if searching a collection like the last one would exceed the budget.
+    // False if another search like the last one would exceed the budget.
     [[nodiscard]] bool may_search(Clock::time_point now) const;
 
     void count(const CollectionCost& cost);
@@ -148,8 +148,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
         step_ = step;
         ++steps_;
     }
-    // The scope of the scan that is due in this step, if any. Scans take at most the share of wall
-    // time given by `settings().budget`.
+    // The scope of the scan that is due in this step, if any. Scans with frozen objects and scans
+    // without them each take at most the fraction `settings().budget` of wall time.
     [[nodiscard]] std::optional<collector::HeapScope> due_scan(Clock::time_point now);
     // True while automatic collection is off or objects are frozen.
     [[nodiscard]] static bool is_not_collected();
@@ -214,8 +214,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void open_writer();
     void project_growth(std::vector<model::GrowingOwner>& growing);
     [[nodiscard]] std::vector<model::Finding> large_enough(std::vector<model::Finding> findings);
-    // Queues a warning that ends with the location at which automatic collection was switched off
-    // or, if `frozen` is true, at which objects were frozen.
+    // Queues a warning that also shows, if known, where automatic collection was switched off or,
+    // if `frozen` is true, where objects were frozen.
     void warn_not_collected(std::string sentences, bool frozen);
     void enqueue(std::function<void()> notification);
     void note_locations(const std::vector<model::Finding>& findings);
@@ -235,8 +235,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     std::unique_ptr<KnownFindings> known_;
     double young_scan_seconds_ = 0;  // spent on scans in steps, without frozen objects
     Clock::time_point next_frozen_scan_;
-    // The steps of the last scan of young objects and of the last scan that included frozen
-    // objects.
+    // The steps of the last scan and of the last scan that included frozen objects.
     std::int64_t scanned_step_ = -1;
     std::int64_t scanned_frozen_step_ = -1;
     bool logged_dead_ = false;

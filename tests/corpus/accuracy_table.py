@@ -42,14 +42,14 @@ The following tables list leaks in published versions of libraries (`make real`;
 `tests/real/README.md` explains the verdicts). The rules for references that lead back to one parent
 were derived from the following {seen} cases. The verdict is {seen_counts} of them. The accepted
 answers for `pypsa_network` and `openpyxl_workbook` were extended when cyclewatch began to list all
-references that lead back to a parent. With the earlier answers, the verdict on both would be
-*next*. However, the earlier answers do not fix these leaks: cutting only their references leaves
-353 of the 360 pypsa data frames and blocks, and 2 of the 3 openpyxl objects, in cycles. Cutting
-every reference in the extended answers leaves none of these objects in a cycle. The accepted answer
-for `sentence_transformers_trainer` does not fix its leak either: even without the references to the
-trainer, the model is in a cycle with its model card. The libraries are in directories named
-`site-packages`, so that cyclewatch classifies their code as library code. If the libraries are in
-other directories, the verdicts are the same.
+references that lead back to a parent. With the earlier answers, the verdict on both libraries would
+be *next*. However, the earlier answers do not fix these leaks: cutting only the references in them
+leaves 353 of the 360 pypsa data frames and blocks, and 2 of the 3 openpyxl objects, in cycles.
+Cutting every reference in the extended answers leaves none of these objects in a cycle. The
+accepted answer for `sentence_transformers_trainer` does not fix its leak either: even without the
+references to the trainer, the model is in a cycle with its model card. The libraries are in
+directories named `site-packages`, so that cyclewatch classifies their code as library code. If the
+libraries are in other directories, the verdicts are the same.
 
 {seen_table}
 No rule was derived from the following {unseen} leaks, and their accepted answers were written down
@@ -73,8 +73,8 @@ verdicts were *first* and 1 was *alarming* (`recent_cache`); a rule was derived 
 afterwards. The penalty for library code was later removed from the ranking; this does not affect
 these programs, because they contain no library code. The other 130 programs and their accepted
 answers were written by people who had not seen cyclewatch. In the initial run, 118 of these
-programs received the verdict *first*; general rules were then derived from the remaining 12. Rules
-were removed if disabling them worsened no verdict on the trial programs, the cases above or the
+programs received the verdict *first*; general rules were then derived from the remaining 12. A rule
+was removed if disabling it did not worsen any verdict on the trial programs, the cases above or the
 published libraries; the exceptions are listed below.
 
 The following programs received a verdict other than *first*:

@@ -30,7 +30,7 @@ def control(payload):
 
 
 # %% rooted_finalizer
-"""A weakref.finalize() whose callback is a method of the finalized object keeps it reachable."""
+"""A weakref.finalize() keeps its object reachable if the callback is a method of that object."""
 
 import weakref
 

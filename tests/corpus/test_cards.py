@@ -56,8 +56,8 @@ changes to the library. NumPy arrays are counted because `tests/real/observe.py`
 
 SHOWN = {
     "r1_recursive_inner_function": (
-        "The function captures itself and a variable that refers to the tensor. The alternative "
-        "therefore also frees the tensor, although it keeps the cycle."
+        "The function captures itself and a variable that refers to the tensor. Cutting the "
+        "reference to that variable also frees the tensor, but does not break the cycle."
     ),
     "c1_callback_in_own_list": (
         "The object refers to the lambda only through a list. *cut* still names the lambda, with "
@@ -72,8 +72,9 @@ SHOWN = {
         "child and therefore which reference to cut."
     ),
     "e4_failed_future": (
-        "The interpreter creates the reference from the traceback to the frame, so that reference "
-        "is not visible in the code. The code creates only the variable named in *cut*."
+        "The code does not show the reference from the traceback to the frame, because the "
+        "interpreter creates it. *cut* names a reference that the code can clear: the variable "
+        "`self`."
     ),
 }
 

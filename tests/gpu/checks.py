@@ -138,7 +138,7 @@ def streams(device):
 
 
 class Collecting(torch.autograd.Function):
-    """Leaks a cycle and collects garbage on the thread on which autograd calls backward()."""
+    """Leaks a cycle and collects garbage on the thread that runs backward()."""
 
     threads = []
 
@@ -279,7 +279,7 @@ def seconds_of(step, steps, device):
 def memory_history(device):
     """Owners have an allocation site while torch records its memory history.
 
-    Earlier and later allocations use the same addresses as these owners.
+    Earlier and later allocations use the same addresses as the owners.
     """
 
     def block():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs all checks on a CUDA device, and runs the checks that need no device on the CPU.
+"""Runs each check on the CPU and on a CUDA device.
 
-`make gpu-test` runs these tests and publishes their results (run.py). Without a device, the checks
-that need one are skipped.
+`make gpu-test` runs these tests and publishes their results (run.py). Without a CUDA device, the
+tests that need one are skipped.
 """
 
 import json

@@ -135,7 +135,7 @@ def environment():
 
 @pytest.fixture
 def short_folder():
-    """A directory with a path so short that cards do not abbreviate it."""
+    """A directory whose path is so short that cards do not abbreviate it."""
     with tempfile.TemporaryDirectory() as path:
         folder = Path(path) / "app"
         folder.mkdir()
@@ -234,7 +234,7 @@ def without_progress(text):
 
 
 def printed_by(command, status, folder):
-    """Exit status and output of one command of a console block; its `$?` expands to `status`."""
+    """Run a command of a console block with `$?` set to `status`; return exit status and output."""
     done = run(["bash", "-c", f"(exit {status}); {command}"], folder)
     assert done.returncode == STATUS.get(command, 0), done.stdout
     return done.returncode, without_progress(done.stdout).replace(str(folder), "/app")

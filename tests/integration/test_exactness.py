@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every owner that a collection frees is counted with its bytes; live owners are not counted.
+"""A watch counts exactly the owners that a collection frees, and their bytes.
 
 The graphs are random; the expected report is derived from their descriptions
 (programs/object_graphs.py).

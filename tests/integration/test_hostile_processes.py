@@ -31,7 +31,7 @@ ENDS = {
 
 
 def reports_in(folder):
-    """Map the process ID of every report to its retained bytes."""
+    """Map the process ID in each report to the report's retained bytes."""
     retained = {}
     for path in sorted(folder.glob("cyclewatch-*")):
         report = cyclewatch.Report.load(path)
@@ -41,7 +41,7 @@ def reports_in(folder):
 
 
 def expected_reports(outcome):
-    """For each process ID in the scenario's output, return the expected number of bytes."""
+    """Map each process ID in the scenario's output to its expected retained bytes."""
     return {int(line.split()[0]): int(line.split()[1]) for line in outcome.stdout.splitlines()}
 
 

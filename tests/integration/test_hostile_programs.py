@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hostile garbage, tools, readers and callbacks, and subinterpreters.
+"""Hostile garbage, tools, readers, callbacks and subinterpreters.
 
-Each scenario in OBJECTS and TOOLS runs in two processes, one without and one with a watch. Its
-output must be the same in both; the expected report is listed here.
+Each scenario in OBJECTS and TOOLS runs in two processes, one without and one with a watch. The two
+outputs must be equal; the expected report is listed here.
 """
 
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attribute sites, their source lines, and allocation sites if tracemalloc is tracing."""
+"""Locations and source lines of attribute stores; allocation sites if tracemalloc is tracing."""
 
 import json
 import re
@@ -12,27 +12,25 @@ ALLOCATING = PROGRAM.with_name("allocated_cycles.py")
 LINES = ALLOCATING.read_text().splitlines()
 
 
-def marked_lines(arrow):
-    """Map each label in a comment `# ARROW LABEL...` of the program to the line of the comment."""
+def marked_lines():
+    """Map each label in the program's `# <- LABEL...` comments to the comment's location."""
     marked = {}
     for number, line in enumerate(PROGRAM.read_text().splitlines(), 1):
-        if found := re.search(rf"# {arrow} (.*)", line):
+        if found := re.search("# <- (.*)", line):
             marked |= dict.fromkeys(found[1].split(), f"{PROGRAM}:{number}")
     return marked
 
 
 @pytest.mark.parametrize("mode", ["", "trace"])
 def test_attributes_are_located_where_they_are_stored(interpreter, mode):
-    answer = json.loads(interpreter.run(PROGRAM, *mode.split()).stdout)
+    located = json.loads(interpreter.run(PROGRAM, *mode.split()).stdout)
     unknown = dict.fromkeys(("by_computed_name", "twice"))  # the class does not store them
-    marked = {"wide": "wide.py:304"} | unknown | marked_lines("<-")
-    if answer["classes_know_their_line"]:
-        marked |= marked_lines("<=")
-    assert answer["located"] == {attribute: [line] for attribute, line in marked.items()}
+    marked = {"wide": "wide.py:304"} | unknown | marked_lines()
+    assert located == {attribute: [line] for attribute, line in marked.items()}
 
 
 def line_of(text):
-    """The location of the only program line that equals `text`, with or without its indentation."""
+    """The location of the only program line equal to `text`, which may omit the indentation."""
     (number,) = [number for number, line in enumerate(LINES, 1) if text in (line, line.strip())]
     return f"{ALLOCATING}:{number}"
 

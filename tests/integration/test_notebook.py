@@ -57,14 +57,14 @@ def outputs():
 
 
 def cards_in(bundles):
-    """The words of each card, without durations."""
+    """The words of each card, with each duration replaced by "-"."""
     texts = [bundle["text/plain"] for cell in bundles for bundle in cell]
     cards = re.findall(r"#\d+  .*?\n    id +cw1-\w+", "\n".join(texts), flags=re.DOTALL)
     return [re.sub(r"[\d.]+ [mu]?s\b", "-", card).split() for card in cards]
 
 
 def relative(picture):
-    """Return the picture with the paths of installed files relative to site-packages."""
+    """Return the picture, with paths of installed files made relative to site-packages."""
     drawn = base64.b64decode(picture[1]).decode()
     return base64.b64encode(re.sub(r"/\S*/site-packages/", "", drawn).encode()).decode()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""If torch records its memory history, owners of new findings have an allocation site."""
+"""If torch is recording memory history, owners in new findings have an allocation site."""
 
 import json
 from pathlib import Path

@@ -27,7 +27,7 @@ def timing(interpreter, threshold):
     """Flags for automatic collections.
 
     On free-threaded builds, each thread counts up to 512 new objects before it adds them to the
-    shared count. When automatic collections run therefore depends on all earlier imports.
+    shared count. Therefore, the timing of automatic collections depends on all earlier imports.
     """
     return [] if interpreter.free_threaded else ["--threshold", threshold]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the include rules that docs/design/house.md defines for the directories of src/."""
+"""Checks that src/ follows the include rules in docs/design/house.md."""
 
 import re
 from pathlib import Path
@@ -26,7 +26,7 @@ def read_rules(text):
 
 
 def needed_permission(include, rooms):
-    """Return the permissions, each sufficient, that allow `include`; empty if none is needed."""
+    """Return the permissions, any of which allows `include`; empty if none is needed."""
     first = include.split("/", 1)[0]
     if first in rooms:
         return {first, include}

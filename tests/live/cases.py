@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small programs that keep an object alive by mistake, each with the expected path to the object.
 
-Each function returns a weak reference to the object. The expected texts are the first path and the
-reference to cut. The cut is the container entry that a maintainer would remove. If no container
-keeps the object alive, the cut is the last attribute that the program sets.
+Each function returns a weak reference to the object. The arguments of case() are the expected first
+path and the expected cut. The cut is the container entry that a maintainer would remove. If no
+container keeps the object alive, the cut is the last attribute that the program sets.
 """
 
 import asyncio
@@ -90,7 +90,7 @@ def load(name):
 
 @case("module global {}.load -> cached result", ".load -> functools._lru_cache_wrapper")
 def lru_cache_of_results():
-    """A cached function returns the model."""
+    """A function's cache keeps the model that the function returned."""
     return weakref.ref(load("large"))
 
 
@@ -201,7 +201,7 @@ current_model = contextvars.ContextVar("current_model")
 
 @case("context variable current_model", "[current_model] -> cases.Model")
 def context_variable():
-    """A context variable was set and not reset."""
+    """A context variable is set but never reset."""
     current_model.set(Model())
     return weakref.ref(current_model.get())
 
@@ -240,7 +240,7 @@ partials = {}
 
 @case("module global {}.partials -> partials['step'].args[0]", "['step'] -> functools.partial")
 def partial_in_registry():
-    """A registered partial contains the model."""
+    """A registered `functools.partial` has the model as an argument."""
     model = Model()
     partials["step"] = functools.partial(Model.step, model)
     return weakref.ref(model)
@@ -472,7 +472,7 @@ proxy_keys = []
     "[<weakref.ReferenceType>] -> cases.Model",
 )
 def weak_key_dictionary():
-    """A WeakKeyDictionary keeps each value alive as long as its key."""
+    """A WeakKeyDictionary keeps each value alive for as long as its key lives."""
     proxy_keys.append(Model())
     proxy_cache[proxy_keys[0]] = Model()
     return weakref.ref(proxy_cache[proxy_keys[0]])

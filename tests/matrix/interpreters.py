@@ -2,8 +2,8 @@
 """The interpreters of the test matrix, and how to install them into .build/matrix.
 
 There are three sources: interpreters on this machine, packages from another Debian release, and
-Debian source packages. Packages from another release are unpacked into a directory and run with
-that release's C library.
+Debian source packages. An interpreter packaged for another release is unpacked into a directory and
+runs with that release's C library.
 """
 
 import dataclasses
@@ -54,7 +54,7 @@ class Entry:
 
 
 def run(*command, log, **options):
-    """Run a command that writes its output to `log`; raise UnavailableError if it fails."""
+    """Run a command and append its output to `log`; raise UnavailableError if the command fails."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a") as out:
         status = subprocess.run(
@@ -167,7 +167,7 @@ def prepare_headers(include, version):
 
 
 def built_from_source(release, package, version, *options, folder=""):
-    """An interpreter built from a Debian release's source package, with configure's `options`."""
+    """An interpreter built from a Debian release's source package, configured with `options`."""
 
     def provide():
         prefix = MATRIX / "interpreters" / (folder or version)
@@ -218,7 +218,7 @@ def packaged(version):
 
 
 def with_torch(release, version):
-    """A release's interpreter with torch, in a separate directory."""
+    """A Debian release's interpreter and torch packages, in a separate directory."""
     packages = [f"python{version}-dev", "python3-torch"]
     return debian_packages(release, version, *packages, folder=f"{release}-torch")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds and tests on every available interpreter, and prints one table.
+"""Builds and tests the package for every available interpreter, and prints a table.
 
 ``make matrix`` tests all interpreters; arguments select interpreters by name. .build/matrix is
 kept, so a second run rebuilds only what has changed. The exit status is 1 if a build or a test

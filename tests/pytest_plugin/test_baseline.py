@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests fail only for cycles that are not in the baseline; an update only removes entries."""
+"""Tests fail only for cycles not in the baseline; updating the file only removes entries."""
 
 import json
 import subprocess

@@ -12,7 +12,7 @@ class InstallError(Exception):
 
 
 def pins_of(case, fixed=False):
-    """Return the pinned requirements; if `fixed` is true, those with the upstream fix."""
+    """Return the pinned requirements; if `fixed` is true, use versions with the upstream fix."""
     replaced = {pin.split("==")[0]: pin for pin in case.get("fixed", "").split() if fixed}
     pins = [replaced.pop(pin.split("==")[0], pin) for pin in case.get("pip", "").split()]
     return [*pins, *replaced.values()]

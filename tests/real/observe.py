@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one case in this process and prints "RESULT " and its findings as JSON.
+"""Runs one case in this process and prints "RESULT " and the result as JSON.
 
 Usage: observe.py CASE_FILE            watch leaky() and print the findings
        observe.py --count CASE_FILE    print how many tensors leaky() leaks, without a watch
@@ -17,7 +17,7 @@ from pathlib import Path
 
 
 def load(path):
-    """Return the case at `path` as the module `__main__`, as if run as a script."""
+    """Run the case at `path` as the module `__main__`, and return the module."""
     module = types.ModuleType("__main__")
     module.__file__ = str(path)
     sys.modules["__main__"] = module
@@ -40,12 +40,12 @@ def memory_reader(size):
 
 
 def reference_text(reference):
-    """Return a reference in the format of the patterns in cases.toml."""
+    """Format a reference as the patterns in cases.toml expect."""
     return f"{reference.label} of {reference.holder}"
 
 
 def cut_of(finding):
-    """Return the references to cut; empty if none is suggested."""
+    """Return the references to cut, or an empty list if none is suggested."""
     return list(finding.cuts) or [finding.cut] * (finding.cut is not None)
 
 

@@ -38,7 +38,7 @@ SHOWN = {
     "and each component also refers to itself.",
     "openpyxl_workbook": "There are two levels of parents: worksheets refer back to the Workbook, "
     "and cells and views refer back to their worksheet.",
-    "trimesh_permutate": "When certain attributes of the mesh are read, it creates "
+    "trimesh_permutate": "Reading certain attributes of the mesh creates "
     "helper objects that refer back to the mesh.",
     "anndata_circular": "The aligned mappings and the file manager refer back to their parent, "
     "the AnnData object.",
@@ -73,7 +73,7 @@ class CaseError(Exception):
 
 
 def load_cases(folders, names):
-    """Return the cases in `folders`; if `names` is not empty, only those cases."""
+    """Return the cases in `folders`; if `names` is not empty, only the named cases."""
     return [
         Case(name, entry)
         for folder in folders
@@ -91,7 +91,7 @@ def write_program(case, cache):
 
 
 def environment_of(case, libraries):
-    """Return the environment of a case, with its libraries first on the path."""
+    """Return the environment variables of a case, with its libraries first in PYTHONPATH."""
     path = [str(libraries), os.environ.get("PYTHONPATH") or str(ROOT)]
     pairs = dict(pair.split("=", 1) for pair in case.entry.get("env", "").split())
     return {**os.environ, "OMP_NUM_THREADS": "1", **pairs, "PYTHONPATH": os.pathsep.join(path)}
@@ -139,7 +139,7 @@ def check(case, cache):
 
 
 def summary(outcomes):
-    """Return the last line of the table."""
+    """Return the summary line, which is printed last."""
     counts = collections.Counter(outcome.verdict for outcome in outcomes)
     shown = ("valid", "invalid", "failed") if counts.keys() & {"valid", "invalid"} else VERDICTS
     parts = ", ".join(f"{counts[one]} {one}" for one in shown)
@@ -184,7 +184,7 @@ def write_table(path, entries, outcomes):
 
 
 def write_cards(path, outcomes):
-    """Write the first card of each case in SHOWN."""
+    """For each case in SHOWN, write the card of its first finding."""
     parts = []
     for one in outcomes:
         if one.name in SHOWN and one.findings:

@@ -7,7 +7,7 @@ VERDICTS = ("first", "next", "wrong", "alarming", "failed")
 
 
 def matches(pattern, references):
-    """For each text "label of holder", return whether the start of the text matches `pattern`.
+    """Return, for each "label of holder" in `references`, whether `pattern` matches its start.
 
     A pattern for an attribute also matches a slot, because the code to change is the same.
     """
@@ -20,8 +20,8 @@ def matches(pattern, references):
 def verdict(case, findings):
     """Return one of VERDICTS for the first new finding, or for the first finding if none is new.
 
-    first: all references of its cut are accepted. alarming: removing one of them breaks the library
-    or discards the user's data. next: only a part of the cut, or an alternative, is accepted.
+    first: all references to cut are accepted. alarming: removing one of them breaks the library or
+    discards the user's data. next: only a part of the cut, or an alternative, is accepted.
     failed: nothing was found.
     """
     finding = next((one for one in findings if one["status"] == "new"), (findings or [None])[0])

@@ -113,7 +113,7 @@ def packaged_interpreters(versions: list[str]) -> dict[str, str]:
 
 
 def interpreters(wanted: str | None) -> dict[str, str]:
-    """Map each version to its interpreter; if `wanted` is not None, only that version."""
+    """Return the interpreters by version; if `wanted` is not None, only that version."""
     built = built_interpreters()
     packaged = [version for version in PACKAGED if version not in built]
     if wanted is not None:
@@ -296,7 +296,7 @@ def print_line(version: str, line: Line) -> None:
 
 
 def main() -> int:
-    """Return 0 if no outcome differs."""
+    """Return 0 if there are no differences."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=int(os.environ.get("JOBS", "2")))
     parser.add_argument("--python", help="only this interpreter, such as 3.12 or 3.13t")

@@ -8,9 +8,10 @@ contains one of these words:
 - "off": no watch;
 - "idle": no watch, but a no-op callback in gc.callbacks;
 - "walk": a watch, but no object owns memory, as in most programs;
-- "watch": every list is an owner, so most garbage is analyzed;
-- "scan": a scan before every collection must find the objects that the collection finds. Each
-  difference is appended to the file `differences`, and each comparison to `comparisons`.
+- "watch": every list counts as a memory owner, so most garbage is analyzed;
+- "scan": a scan before every collection must find the objects that the collection finds.
+  Differences are appended to the file `differences`. A dot is appended to the file `comparisons`
+  for each comparison in which the scan found garbage.
 
 If a number follows the word in the file, it becomes the first argument of gc.set_threshold().
 """
@@ -24,7 +25,7 @@ def read_list(owner):
 
 
 def compare_scans(active):
-    """Compare each collection with a scan at its start."""
+    """Scan at the start of each collection, and compare the results of the two."""
     import gc
 
     from cyclewatch import _native

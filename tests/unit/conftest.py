@@ -14,8 +14,8 @@ import cyclewatch
 def frozen_heap():
     """Freeze the heap, so that collections examine only the tests' objects.
 
-    Nothing is frozen on free-threaded builds: they do not list frozen objects, so paths would lack
-    these objects.
+    The heap is not frozen on free-threaded builds: they do not list frozen objects, so paths would
+    omit these objects.
     """
     gc.collect()
     if not sysconfig.get_config_var("Py_GIL_DISABLED"):

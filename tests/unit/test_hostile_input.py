@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A configuration or baseline of arbitrary bytes is accepted, or rejected with a message.
+"""A configuration or baseline with arbitrary contents is accepted, or rejected with a message.
 
 `make fuzz` runs more examples; the report reader is tested by libFuzzer (tests/fuzz).
 """
@@ -114,7 +114,7 @@ def test_any_bytes_are_a_baseline_or_an_error(tmp_path, contents):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A temporary current directory; afterwards, the previous configuration is restored."""
+    """A temporary current directory; afterwards, the configuration is reset."""
     monkeypatch.chdir(tmp_path)
     yield tmp_path
     for path in tmp_path.iterdir():

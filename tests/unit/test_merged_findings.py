@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("buffers_are_owners")
 
 
 class Metric:
-    """Each instance wraps its `update` method, which subclasses override, in a closure."""
+    """Each instance wraps its `update` method in a closure."""
 
     def __init__(self, size):
         self.block = Buffer(size)
@@ -46,7 +46,7 @@ class Recall(Metric):
 
 
 def report_of(*makers):
-    """Collect the garbage of all `makers` at once, and return the report."""
+    """Call all `makers`, collect their garbage in one collection, and return the report."""
     with cyclewatch.watch(budget=1, devices=("cpu",)) as watch:
         for make in makers:
             make()
@@ -118,7 +118,7 @@ class Node:
 
 
 class Leaf(Node):
-    """Refers to itself through a different attribute than its base class does."""
+    """Refers to itself through the attribute `itself`; Node uses `me`."""
 
     def __init__(self, block):
         self.itself = self

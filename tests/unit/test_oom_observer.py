@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The observer of device allocation failures, with a module that behaves like torch's binding."""
+"""The observer of device allocation failures, with a simulation of torch's binding."""
 
 import gc
 import os

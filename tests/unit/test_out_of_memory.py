@@ -280,7 +280,7 @@ LINE_WITH_NUMBER = re.compile(r"^ +([\d,]+)  ([^(\n]+?)(?: \(|$)", re.MULTILINE)
 
 
 def run_under_limit(interpreter, folder, how, size=32):
-    """Return the text of the report, and a dict that maps its descriptions to their numbers."""
+    """Return the text of the report, and a dict from row descriptions to numbers."""
     outcome = interpreter.run(LIMITED, how, str(size), check=False, cwd=folder)
     (path,) = folder.glob("cyclewatch-out_of_memory-*-oom.txt")
     text = path.read_text(encoding="utf-8")

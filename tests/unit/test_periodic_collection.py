@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""collect_at(): the steps that collect, on one rank and on several, and automatic collection."""
+"""collect_at(): the steps at which one or several ranks collect, and automatic collection."""
 
 import concurrent.futures
 import gc

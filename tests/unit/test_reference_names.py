@@ -22,7 +22,7 @@ class Base:
 
 
 def findings_of(*makers):
-    """Call all `makers`, collect the garbage at once, and return the findings."""
+    """Call all `makers`, collect their garbage in one collection, and return the findings."""
     gc.collect()
     with cyclewatch.watch(budget=1, devices=("cpu",)) as watch:
         for make in makers:
@@ -131,7 +131,7 @@ class WithLoop(Base):
 
 
 class Early:
-    """Stores all methods of an object on the object."""
+    """Stores the methods named in `instance.names` as attributes of the instance."""
 
     @staticmethod
     def bind(instance):
@@ -141,7 +141,7 @@ class Early:
 
 
 class WithEarlyMethods(Base):
-    """Passes itself to a helper that computes the attribute names."""
+    """Passes itself to a helper that sets attributes with computed names."""
 
     names = ("step",)
 
@@ -163,7 +163,7 @@ class WithTwoEarlyMethods(WithEarlyMethods):
 
 
 class WithTwoCalls(WithEarlyMethods):
-    """The line that last stored the method is unknown."""
+    """Two lines store the method; which of them ran last is unknown."""
 
     def __init__(self):
         super().__init__()
@@ -177,7 +177,7 @@ def store_parameters():
 
 
 class Callback:
-    """Stores its parameters through a helper that reads the frame."""
+    """Stores its parameters through a helper that reads the caller's frame."""
 
     def __init__(self, owner):
         store_parameters()
@@ -245,7 +245,7 @@ def test_a_bound_method_is_located_by_what_stores_it():
 
 
 class Handler:
-    """Refers to the object that calls it."""
+    """Refers to the engine that stores it."""
 
     def __init__(self, engine):
         self.engine = engine
@@ -285,7 +285,7 @@ class Axes:
 
 
 class Line(Base):
-    """Stores a bound method of a list that belongs to another object."""
+    """Stores a bound method of another object's list."""
 
     def __init__(self, axes):
         super().__init__()

@@ -182,7 +182,7 @@ def test_save_replaces_the_file_and_follows_the_umask(tmp_path):
 
 
 def closed(schema):
-    """Forbid undocumented fields in `schema`; fail if a field or an item has no description."""
+    """Forbid undocumented fields in `schema`; fail if a field has no description."""
     if "properties" in schema:
         for name, rule in schema["properties"].items():
             assert rule.keys() & {"$ref", "const"} or rule["description"], name

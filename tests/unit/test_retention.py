@@ -43,7 +43,7 @@ def texts(target, paths=1):
 
 
 def dropped():
-    """A new object in `shared`, and a weak reference to it."""
+    """Add a new object to `shared`, and return a weak reference to the object."""
     thing = Thing()
     shared.append(thing)
     return weakref.ref(thing)
@@ -486,7 +486,7 @@ def test_signal_handler():
 
 @pytest.fixture
 def has_gil(main_interpreter):
-    """Skips the test on free-threaded builds, where paths say "C code" for some registries."""
+    """Skips the test on free-threaded builds, where paths show some registries as "C code"."""
     if main_interpreter.free_threaded:
         pytest.skip("free-threaded builds show these registries as C code")
 

@@ -31,7 +31,7 @@ TYPES = [type(f"Node{number}", (Node,), {}) for number in range(NODES)]
 
 
 class Graph:
-    """A graph of nodes. Attributes of two modules refer to `roots`, but to no other node."""
+    """A graph of nodes. Attributes of two modules refer only to the nodes in `roots`."""
 
     def __init__(self, edges, roots):
         self.edges = list(dict.fromkeys(edges))

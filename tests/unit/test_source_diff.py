@@ -881,7 +881,7 @@ def test_no_diff_from_another_folder(program, monkeypatch):
     path = program(MODEL)
     (path.parent / "reports").mkdir()
     monkeypatch.chdir("reports")
-    with pytest.raises(source_edit.NoDiff, match=f"run this in {path.parent} or a folder above"):
+    with pytest.raises(source_edit.NoDiff, match=f"command in {path.parent} or a folder above"):
         source_diff.propose(lambda_on_self(path))
     monkeypatch.chdir(path.parent.parent)
     assert f"--- {path.parent.name}/program.py\n" in source_diff.propose(lambda_on_self(path))

@@ -53,7 +53,7 @@ def written(tmp_path, monkeypatch):
 
 
 def cut_of(module, change=lambda: None, **options):
-    """The report of a watch on one leaked Parent, and the reference to cut."""
+    """Leak one Parent; return the report and the reference to cut."""
     owner = module.Child
     cyclewatch.register_owner(owner, lambda child: {"device": "cpu", "nbytes": child.size})
     gc.collect()

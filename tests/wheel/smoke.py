@@ -64,7 +64,7 @@ def check_report():
 
 
 def check_start_with_the_interpreter():
-    """With CYCLEWATCH=1, a program that imports cyclewatch only to register its type is watched."""
+    """CYCLEWATCH=1 starts a watch in a program that imports cyclewatch only to register a type."""
     program = (
         f"import runpy, sys; smoke = runpy.run_path({__file__!r}); import cyclewatch; "
         "cyclewatch.register_owner(smoke['Buffer'], smoke['read']); smoke['leak']()"

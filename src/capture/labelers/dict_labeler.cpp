@@ -88,8 +88,8 @@ std::string shape_with_ids(PyObject* key) {
 
 // Labels `value`, which an ordinary dict stores under `key`. The key must be an identifier. The
 // compiler interns ASCII identifiers in the source code, so an interned key is shown. A str created
-// at run time ("request_17") may be user data. Whether a key is interned varies between Python
-// versions and even within a run, so interning determines only whether the key is shown.
+// at run time ("request_17") may be user data. Whether a key is interned may depend on the Python
+// version and may change over time. Interning affects only the display of the key.
 void add_key(PyObject* key, PyObject* value, ReferenceSink& sink) {
     const Utf8Text text(key);
     if (const std::string shape = shape_with_ids(key); !shape.empty()) {

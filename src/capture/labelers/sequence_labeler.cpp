@@ -91,7 +91,7 @@ void label_set(PyObject* object, ReferenceSink& sink) {
     const auto* set = reinterpret_cast<PySetObject*>(object);
     for (Py_ssize_t i = 0; i <= set->mask; ++i) {
         const setentry& entry = set->table[i];
-        // The set replaces the entry of a removed element with a dummy entry whose hash is -1.
+        // A set replaces the entry of a removed element with a dummy entry whose hash is -1.
         if (entry.key != nullptr && entry.hash != -1) {
             sink.add(entry.key, EdgeKind::element, {}, 0);
         }

@@ -9,7 +9,7 @@ namespace cyclewatch::capture {
 namespace {
 
 constexpr std::uint32_t kReplacement = 0xFFFD;
-// The maximum length of a file path on Linux. Longer texts are truncated, because copying and
+// The maximum length of a file path on Linux. Longer strings are truncated, because copying and
 // comparing them would be slow.
 constexpr Py_ssize_t kLongestText = 4096;
 

@@ -65,7 +65,8 @@ void visit_attribute_values(PyObject* object, Visit&& visit) {
     state.rethrow();
 }
 
-// Calls visit(const char* name, PyObject* value, Py_ssize_t offset).
+// Calls visit(const char* name, PyObject* value, Py_ssize_t offset) for each member that `type`
+// declares.
 template <typename Visit>
 void visit_members(PyTypeObject* type, PyObject* object, Visit&& visit) {
     using State = VisitState<std::remove_reference_t<Visit>>;

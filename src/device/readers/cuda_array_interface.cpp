@@ -42,7 +42,7 @@ struct Names {
     OwnedRef value = interned("value");
 };
 
-// A storage that is freed when the object that owns it dies.
+// A weak reference to the object that owns the storage.
 class WeakObject final : public WeakStorage {
   public:
     explicit WeakObject(OwnedRef reference) noexcept : reference_(std::move(reference)) {}
@@ -313,7 +313,7 @@ ReadOutcome CudaArrayInterfaceReader::read_getter(PyObject* object, OwnerReading
     }
     const auto field = [&](const char* name) { return entry(interface.get(), name); };
     PyObject* const data = field("data");
-    // "<f4": byte order, kind, item size. The text is null-terminated, like the UTF-8 of every str.
+    // "<f4": byte order, kind, item size. CPython null-terminates the UTF-8 text of a str.
     const std::string_view code = utf8(field("typestr"));
     if (data == nullptr || !PyTuple_CheckExact(data) || PyTuple_GET_SIZE(data) < 1 ||
         code.size() < 3) {

@@ -37,7 +37,7 @@ namespace cyclewatch::device {
 [[nodiscard]] PyObject* entry(PyObject* dict, const char* name) noexcept;
 
 // An exact str as UTF-8; empty for any other object, for null, and for a str with a lone surrogate.
-// Valid as long as the str exists, which caches the text if it is not ASCII.
+// Valid as long as the str exists, because a non-ASCII str caches its UTF-8 text.
 [[nodiscard]] std::string_view utf8(PyObject* text) noexcept;
 
 // The value of an exact int that fits into 64 bits; nullopt for any other object, and for null.

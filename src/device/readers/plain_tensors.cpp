@@ -15,8 +15,8 @@ using torch_api::get;
 using torch_api::number_of;
 
 constexpr std::size_t kMaxKinds = 32;
-// Number of words to search in a C++ object. The pointers to find are among these words, and every
-// searched object has at least this size.
+// Number of words to search in a C++ object. The wanted pointers are among these words, and every
+// searched object has at least this many words.
 constexpr std::size_t kWords = 8;
 
 const std::uint64_t* words_at(std::uint64_t address) noexcept {
@@ -27,7 +27,7 @@ const std::uint64_t* words_of(PyObject* object) noexcept {
     return reinterpret_cast<const std::uint64_t*>(object);
 }
 
-// The index of the first word at or after word 2 that has this value; 0 if there is none. The
+// The index of the first word at or after word 2 that equals `value`; 0 if there is none. The
 // search starts at word 2, because the words before it belong to the base class.
 std::size_t word_of(const std::uint64_t* words, std::size_t count, std::uint64_t value) noexcept {
     for (std::size_t word = 2; value != 0 && word < count; ++word) {

@@ -27,7 +27,7 @@ class PlainTensors {
     // `torch` must outlive this object.
     void set_up(const torch_api::TorchFunctions& torch);
 
-    // Fills all fields of `reading` except the weak reference and returns the address of the
+    // Sets the device, bytes, storage, shape and dtype of `reading`. Returns the address of the
     // StorageImpl. Returns 0 without changing `reading` if the tensor must be read in another way.
     [[nodiscard]] std::uint64_t read(PyObject* tensor, OwnerReading& reading);
 

@@ -14,8 +14,8 @@ namespace cyclewatch::device {
 // torch_tensor.cpp: torch.Tensor, its subclasses, and torch.UntypedStorage. Null if torch is not
 // fully imported.
 //
-// Calls only C functions of torch, taken from the base classes, so that no __torch_function__,
-// __torch_dispatch__ or overridden attribute of a subclass runs.
+// Calls only C functions of torch's base classes, so that no Python code of a subclass runs
+// (__torch_function__, __torch_dispatch__, overridden attributes).
 [[nodiscard]] std::unique_ptr<OwnerReader> make_torch_reader() noexcept;
 
 // True if a library that cuda_array_interface.cpp supports is imported. Cheap enough for the start
@@ -26,9 +26,9 @@ namespace cyclewatch::device {
 // `__cuda_array_interface__`. Verifies addresses with `queries`, which must outlive the reader, or
 // with the process-wide instance if `queries` is null. Returns null if out of memory.
 //
-// In most libraries, reading that attribute runs Python code; in CuPy, it runs NumPy's Python code.
-// CuPy and Numba arrays are therefore read through their fields (docs/design/devices.md). For other
-// types, the attribute is read only if it is a C getter.
+// In most libraries, reading `__cuda_array_interface__` runs Python code (in CuPy, NumPy's Python
+// code). CuPy and Numba arrays are therefore read through their fields (docs/design/devices.md).
+// For other types, the attribute is read only if it is a C getter.
 [[nodiscard]] std::unique_ptr<OwnerReader> make_cuda_array_interface_reader(
     DeviceQueries* queries = nullptr) noexcept;
 

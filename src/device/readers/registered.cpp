@@ -85,7 +85,7 @@ std::string take_fields(PyObject* result, OwnerReading& reading) {
     reading.bytes = PyLong_AsUnsignedLongLong(bytes.get());
     if (PyErr_Occurred() != nullptr || reading.bytes > kMaxBytes) {
         PyErr_Clear();
-        return "\"nbytes\" is negative or above 2**48, more than any device has";
+        return "\"nbytes\" is negative or implausibly large (above 2**48)";
     }
     if (const OwnedRef pointer = field(result, "data_ptr")) {
         reading.storage =
@@ -193,7 +193,7 @@ void RegisteredReader::report_result(PyTypeObject* type,
     if (reported_.insert(reader).second) {
         const std::string name(type->tp_name, strnlen(type->tp_name, kMaxCharacters));
         failures_.push_back("The owner reader registered for " + name + " is invalid: " + problem +
-                            ". Objects that it cannot read are skipped and counted. Fix the reader "
+                            ". Objects that cannot be read are skipped and counted. Fix the reader "
                             "passed to cyclewatch.register_owner().");
     }
 }

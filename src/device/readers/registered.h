@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reader for types that the user has registered, each with a Python function that reads
-// instances. No other reader runs Python inside a collection. The function has this interface:
+// instances. No other reader runs Python code in a collection. The function has this interface:
 //     reader(obj) -> {"device": "cuda:0", "nbytes": int, "data_ptr": int, "shape": ...,
 //                     "dtype": ...} or None
 #pragma once

@@ -15,7 +15,8 @@ constexpr std::size_t kHeader = sizeof(PyObject) / sizeof(std::uint64_t);
 
 // Creating a storage of size 0 does not involve the allocator or the profiler. Only torch's C
 // tp_new is called, because a program may have replaced __new__. __init__ is not called, because it
-// does nothing and is written in Python. Returns null if a program has defined __del__.
+// does nothing and is written in Python. Returns null if the program has defined
+// __del__ for the type.
 OwnedRef empty_storage(const TorchFunctions& torch) noexcept {
     if (torch.storage->tp_finalize != nullptr || torch.storage->tp_del != nullptr) {
         return {};
@@ -52,8 +53,8 @@ std::size_t word_of_address(const TorchFunctions& torch, PyObject* storage) noex
     return found;
 }
 
-// The word after the virtual table contains both reference counts and, in recent torch versions, a
-// flag that is set while the StorageImpl has a Python object.
+// The word after the virtual table pointer contains both reference counts and, in recent torch
+// versions, a flag that is set while the StorageImpl has a Python object.
 std::uint64_t* counts_at(std::uint64_t storage) noexcept {
     return reinterpret_cast<std::uint64_t*>(storage) + 1;
 }

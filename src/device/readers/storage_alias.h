@@ -4,9 +4,9 @@
 //
 // Tensor.untyped_storage() creates a Python object that lives as long as the storage. This object
 // has side effects. autograd does not accumulate in place into a gradient whose storage has a
-// Python object. An autograd thread that frees the storage must acquire the GIL for this object,
-// and the collector includes the object in its counts. Therefore, the StorageImpl pointer of our
-// own storage object is replaced temporarily.
+// Python object. An autograd thread that frees the storage must acquire the GIL to free the object,
+// and the collector counts the object. Therefore, the StorageImpl pointer of our own storage object
+// is replaced temporarily.
 #pragma once
 
 #include <Python.h>
@@ -23,12 +23,12 @@ namespace cyclewatch::device {
 class StorageAlias {
   public:
     // Locates the StorageImpl pointer in storage objects created for this purpose, and verifies
-    // that torch reads this pointer. Returns false if torch does not read it; the alias must then
-    // not be used. Does not leave an error set.
+    // that torch reads this pointer. If this fails, returns false, and the alias must not be used.
+    // Does not leave an error set.
     [[nodiscard]] bool set_up(const torch_api::TorchFunctions& torch) noexcept;
 
-    // True if a Python object exists for the StorageImpl at address `storage`; also false if this
-    // cannot be determined in the installed torch version. REQUIRES: set_up() returned true.
+    // True if the StorageImpl at address `storage` has a Python object. Always false if
+    // has_marker() is false. REQUIRES: set_up() returned true.
     [[nodiscard]] bool has_object(std::uint64_t storage) const noexcept;
     // Call this if has_object() returned a wrong result. From then on, has_object() returns false.
     void distrust_marker() noexcept { has_marker_ = false; }
@@ -37,9 +37,9 @@ class StorageAlias {
     // object.
     [[nodiscard]] bool has_marker() const noexcept { return has_marker_; }
 
-    // The number of strong references to the StorageImpl at address `storage`. The StorageImpl may
-    // already be expired, as long as a weak reference keeps its memory valid. REQUIRES (this and
-    // the next function): has_marker().
+    // The number of strong references to the StorageImpl at address `storage`. May be called for an
+    // expired StorageImpl if a weak reference to it exists. REQUIRES (this and the next function):
+    // has_marker().
     [[nodiscard]] static std::uint32_t strong_references(std::uint64_t storage) noexcept;
     // As StorageBase._weak_ref() does.
     static void add_weak_reference(std::uint64_t storage) noexcept;

@@ -42,7 +42,7 @@ std::uint64_t* tensor_word(PyObject* object,
 }
 
 // While an instance exists, operators called by the current thread run as in a new thread: without
-// dispatch modes, traces, transforms and profilers.
+// dispatch modes, traces, transforms or profilers.
 class DefaultDispatch {
   public:
     using State = std::array<std::uint64_t, 2>;
@@ -141,7 +141,7 @@ void TensorComponents::set_up(const torch_api::TorchFunctions& torch) {
 
 TensorComponents::Handle TensorComponents::component(const Function& function,
                                                      std::uint64_t tensor) const {
-    // `function` returns an at::Tensor by value, which is constructed directly in the new Tensor.
+    // `function` returns by value, so its at::Tensor is constructed directly in the new Tensor.
     return Handle(new Tensor(function.get(&tensor)), deleter_);
 }
 

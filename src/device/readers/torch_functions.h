@@ -77,8 +77,8 @@ struct TorchFunctions {
 [[nodiscard]] std::uint64_t number_of(const OwnedRef& result) noexcept;
 
 // Returns the result of `access`. torch creates the Python object of a gradient, base or storage on
-// first access, and keeps it alive as long as the C++ object. Increments `created` if `access`
-// created the object.
+// first access, and keeps it alive as long as the C++ object exists. Increments `created` if
+// `access` created the Python object.
 template <typename Access>
 [[nodiscard]] OwnedRef get_counted(Access access, int& created) {
     const int young_count = cw_young_count();
@@ -117,7 +117,7 @@ class WithoutTorchFunction {
 };
 
 // torch.compile() traces every Python function called from a compiled function, including
-// cyclewatch's own functions if a notification is delivered during the call.
+// cyclewatch's own functions if a notification is delivered while the compiled function runs.
 //
 // Disables compilation on the calling thread while an instance exists, like
 // torch.compiler.disable(). No-op if torch's compiler is not imported. REQUIRES: GIL held. RUNS

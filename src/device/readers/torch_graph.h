@@ -24,10 +24,10 @@ namespace cyclewatch::device {
 // std::bad_alloc.
 class TorchGraph {
   public:
-    // Appends the objects that the graph of `grad_fn` keeps alive, as references held by the tensor
-    // `holder`. Has no effect if the graph of an earlier tensor includes `grad_fn` and keeps
-    // `holder` alive. Callers should therefore pass the result of an operation before the tensors
-    // that it depends on. Visits at most kMaxSteps nodes in total.
+    // Appends references from the tensor `holder` to the objects that the graph of `grad_fn` keeps
+    // alive. Has no effect if the graph of an earlier tensor includes `grad_fn` and keeps `holder`
+    // alive. Callers should therefore pass the result of an operation before the inputs of the
+    // operation. Visits at most kMaxSteps nodes in total.
     void add(PyObject* holder, python::OwnedRef grad_fn, std::vector<OwnerReference>& references);
 
   private:

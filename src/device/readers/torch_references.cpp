@@ -57,8 +57,8 @@ void TorchReferences::count(PyObject* object, OwnerReading& reading) {
     add_storage_object(object, storage, reading);
 }
 
-// A view keeps its base alive even if no Python code refers to the base. The result of a Linear
-// layer, for example, may be such a view.
+// A view keeps its base alive even if no Python code refers to the base. For example, the result of
+// a Linear layer may be a view of a tensor that only C++ code refers to.
 void TorchReferences::add_base(PyObject* tensor, std::uint64_t storage, OwnerReading& reading) {
     if (call(torch_->is_view, tensor).get() != Py_True) {
         return;

@@ -29,7 +29,7 @@ using torch_api::is_true;
 using torch_api::number_of;
 using torch_api::WithoutTorchFunction;
 
-// A weak reference to a StorageImpl, which does not keep the memory of the storage alive.
+// A weak reference to a StorageImpl. Does not keep the memory of the storage alive.
 class TorchWeakStorage final : public WeakStorage {
   public:
     // `counted` is the address of the StorageImpl if StorageAlias can read its reference counts.
@@ -131,7 +131,7 @@ class TorchReader final : public OwnerReader {
     }
 
     // Counts the references to the C++ tensor from its views, from autograd graphs and, if it is a
-    // gradient, from its tensor. The reference from its Python object is not counted.
+    // gradient, from its tensor. The reference from the Python object is not counted.
     [[nodiscard]] Py_ssize_t library_holders(PyObject* object) noexcept override {
         const WithoutTorchFunction guard(torch_);
         const std::uint64_t count = guard.entered() ? number_of(call(torch_.use_count, object)) : 0;
@@ -251,9 +251,9 @@ class TorchReader final : public OwnerReader {
         if (!has_storage(tensor)) {
             return ReadOutcome::owns_nothing;
         }
-        // The address is read before the size, because the size may be symbolic, and evaluating a
-        // symbolic size during torch.export() would add a guard. The storage's data_ptr() is not
-        // used, because it copies a copy-on-write storage.
+        // The address is read first. A storage without an address may have a symbolic size, and
+        // evaluating a symbolic size during torch.export() would add a guard. The storage's
+        // data_ptr() is not used, because it copies a copy-on-write storage.
         reading.storage = number_of(call(torch_.data_address, tensor));
         if (reading.storage == 0) {
             return ReadOutcome::owns_nothing;  // a wrapper, fake or empty tensor

@@ -62,7 +62,7 @@ constexpr std::size_t kMostOwners = 40;
 constexpr std::size_t kMostRawReferences = 20;  // in one step
 constexpr std::size_t kMostProse = 600;         // columns
 
-// Truncates a sentence; sentences may be longer than names.
+// Truncates a sentence. Sentences may be longer than names.
 std::string prose(std::string_view sentence) {
     return base::truncate_end(base::clean_text(sentence), kMostProse);
 }

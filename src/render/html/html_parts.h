@@ -33,7 +33,7 @@ enum class CardWeight {
 // One bar for each finding, with its retained and shared bytes.
 [[nodiscard]] std::string finding_bars(const model::Report& report);
 
-// A sentence that says whether the run needs garbage collection, and a table of the collections by
+// A sentence that states whether the run needs garbage collection, and a table of collections by
 // generation; "" if there were no collections.
 [[nodiscard]] std::string generations_section(const model::Report& report);
 

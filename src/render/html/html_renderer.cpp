@@ -23,7 +23,7 @@ constexpr std::size_t kMostPageBytes = 4'700'000;
 constexpr std::size_t kRoomForCards = 600'000;  // minimum, however large the JSON is
 constexpr double kShareWithPictures = 0.8;
 
-// Cards beyond this number are CardWeight::light, because rendering a thousand whole cards would
+// Cards beyond this number use CardWeight::light, because rendering a thousand complete cards would
 // block the browser.
 constexpr std::size_t kMostWholeCards = 20;
 
@@ -47,7 +47,7 @@ std::string page_title(const model::Report& report) {
     const std::string script =
         report.processes.empty() ? "" : base::shown_name(report.processes.front().script);
     return base::escape_markup((script.empty() ? "cyclewatch" : script) +
-                               ": reference cycles that kept device memory");
+                               ": reference cycles that kept device memory alive");
 }
 
 std::string program_facts(const model::Report& report) {

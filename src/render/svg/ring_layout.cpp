@@ -323,7 +323,7 @@ class RingBuilder {
             });
     }
 
-    // The index of the ring's arc that connects the pair; members_.size() if there is none.
+    // The index of the ring's arc that connects the two items; members_.size() if there is none.
     std::size_t ring_step(const Pair& pair) const {
         for (std::size_t step = 0; step < members_.size(); ++step) {
             if (members_[step] == pair.first &&

@@ -31,7 +31,7 @@ enum class SourceDetail : std::uint8_t {
 
 // How much a card shows.
 struct Layout {
-    // If false (a compact card), each section and each path to an owner has one line fewer.
+    // If false (a compact card), most sections and each path to an owner have one line fewer.
     bool roomy = true;
     SourceDetail detail = SourceDetail::context;
     std::size_t changes = 1;  // number of code changes to show

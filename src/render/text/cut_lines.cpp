@@ -18,8 +18,9 @@ constexpr std::size_t kFewestChanges = 3;  // if there are several
 constexpr std::size_t kShortCycle = 2;     // references; the title shows such a cycle in full
 constexpr std::size_t kReasonLines = 3;    // one line fewer on a compact card
 
-// Returns `text`, followed by the number of references in `change`. Adds the target class of these
-// references if other changes have different target classes.
+// Returns `text`, followed by the number of references in `change` if that number differs from the
+// number of holders. Adds the target class of the references if other changes have different target
+// classes.
 std::string with_number(const std::string& text,
                         const std::vector<CodeChange>& changes,
                         const CodeChange& change) {

@@ -93,7 +93,7 @@ void add_cycle(Card& card, const Finding& finding, std::size_t most_lines) {
     const auto is_cut = [&finding](const Reference& step) {
         return std::ranges::any_of(finding.cut, [&step](const Reference& cut) {
             // The same container item may have a location in `cut` but not in `cycle`, so a
-            // reference of the cycle without a location matches every location.
+            // reference in `cycle` that has no location matches every location.
             return cut.holder == step.holder && cut.label == step.label &&
                    cut.target == step.target &&
                    (step.location.empty() || cut.location == step.location);
@@ -114,7 +114,7 @@ void add_cycle(Card& card, const Finding& finding, std::size_t most_lines) {
     }
 }
 
-// The path to the owner and, if known, its allocation site, which is never truncated.
+// The path to the owner and, if known, the owner's allocation site, which is never truncated.
 std::string path_and_site(const model::OwnerSummary& owner, std::size_t room) {
     std::string path = base::shown_name(owner.path);
     if (owner.allocated_at.empty()) {

@@ -264,7 +264,7 @@ TEST(Cut, SaysWhatToDoIfTheLibraryCannotBeChanged) {
     EXPECT_EQ(only_finding(own).advice.find("library"), std::string::npos);
 }
 
-// The two neighbours of an object do not show which end of the list is the first.
+// The two neighbors of an object do not show which end of the list is the first.
 TEST(Cut, FindsTheStartOfALinkedListOfChildren) {
     std::string text = "R=m.Root R.kids->l:list";
     for (int i = 0; i < 3000; ++i) {

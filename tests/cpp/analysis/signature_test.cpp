@@ -99,7 +99,7 @@ TEST(Determinism, FindingsDoNotDependOnTheOrderOfObjects) {
         "b.twin->a c.twin->a a.kid->c r.w->t:owner(64) a.w->u:owner(64) b.w->v:owner(64) "
         "E.cb->l:list l[0]->f:function l[1]->g:function f/closure:self->E g/closure:self->E "
         "E.root->r E.w->x:owner(128)",
-        // Objects of one type that differ only in their neighbourhood.
+        // Objects of one type that differ only in their neighborhood.
         "A.s->s:set s/element->a s/element->b s/element->c a=m.N b=m.N c=m.N a.up->A b.back->A "
         "c.x->d d=m.M d.y->A A.w->t:owner(8)",
         paths_that_differ_far_away(),

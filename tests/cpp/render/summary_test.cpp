@@ -65,11 +65,12 @@ TEST(Summary, StatesThatTheTotalsAreLowerBounds) {
     report.retained_bytes = report.findings.front().retained_bytes;
     report.stats.collections = 10;
     EXPECT_EQ(summary_sentence(report),
-              "2 reference cycles kept 8.0 MiB of cuda:0 memory after its last use.");
+              "2 reference cycles kept 8.0 MiB of cuda:0 memory alive after its last use.");
     report.stats.skipped[model::kNotSearched] = 4;
-    EXPECT_EQ(summary_sentence(report),
-              "At least 2 reference cycles kept at least 8.0 MiB of cuda:0 memory after its last "
-              "use.");
+    EXPECT_EQ(
+        summary_sentence(report),
+        "At least 2 reference cycles kept at least 8.0 MiB of cuda:0 memory alive after its last "
+        "use.");
     report.findings.clear();
     report.devices = {"cuda"};
     EXPECT_EQ(summary_sentence(report),

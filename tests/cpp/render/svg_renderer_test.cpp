@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 TEST(Svg, ReportsThatNothingWasFound) {
     EXPECT_THAT(render_svg(testing::make_quiet_report()),
-                HasSubstr("No reference cycle kept cuda memory"));
+                HasSubstr("No reference cycle kept cuda memory alive"));
 }
 
 // A ring of `members`, with `owners` attached to its members in turn.

@@ -311,11 +311,12 @@ TEST(Text, ReportsRetainedAndSharedMemory) {
 
 TEST(Text, ReportsThatNothingWasFound) {
     const std::string text = render_text(testing::make_quiet_report());
-    EXPECT_THAT(text, HasSubstr("No reference cycle kept cuda memory: 123 collections in 34.5 s"));
+    EXPECT_THAT(text,
+                HasSubstr("No reference cycle kept cuda memory alive: 123 collections in 34.5 s"));
     EXPECT_THAT(render_text(model::Report{}), HasSubstr("no collection ran"));
     model::Report report = testing::make_quiet_report();
     report.devices = {"auto"};
-    EXPECT_THAT(render_text(report), HasSubstr("No reference cycle kept device memory"));
+    EXPECT_THAT(render_text(report), HasSubstr("No reference cycle kept device memory alive"));
 }
 
 }  // namespace

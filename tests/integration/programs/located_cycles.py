@@ -2,9 +2,7 @@
 """Creates cycles through attributes and prints the reported location of each store.
 
 Each line that must be reported as a location ends with a comment: an arrow (`<-`) and the labels
-of the attributes, as NAME/LABEL if several cycles have the same label. A double arrow (`<=`) marks
-the first line of a class that has generated code. On Python 3.13 and later, a class body stores
-this line's number (`__firstlineno__`), so stores in the generated code are attributed to the line.
+of the attributes; NAME/LABEL distinguishes cycles with the same label.
 Usage: located_cycles.py [trace]. With "trace", a trace function is active, as in a debugger.
 """
 
@@ -207,7 +205,7 @@ def by_computed_name():
 
 class Handed:
     def finish_later(self):
-        """The bound method that handed() stores; no method of this class creates it."""
+        """Bound and stored by handed(), not by a method of this class."""
 
 
 def handed():
@@ -292,11 +290,7 @@ def main():
             make()
         gc.collect()
         found[attribute] = locations_of(attribute, make)
-    print(
-        json.dumps(
-            {"located": found, "classes_know_their_line": hasattr(Nothing, "__firstlineno__")}
-        )
-    )
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

@@ -211,7 +211,7 @@ def register_owners():
 
 
 def statistics(frozen):
-    """The collector's statistics; with the number of frozen objects, which takes long to count."""
+    """The collector's statistics and, if `frozen`, the number of frozen objects (slow to count)."""
     return gc.get_stats(), gc.get_freeze_count() if frozen else None
 
 

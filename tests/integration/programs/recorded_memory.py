@@ -212,7 +212,7 @@ def alike():
 
 
 def reused():
-    """Other blocks have the leaked block's address before the leak and during the lookup."""
+    """Other blocks use the leaked block's address before the leak and during the lookup."""
     Buffer(4)
     leak()
     allocator.before_snapshot = lambda: kept.append(Buffer(4))

@@ -38,7 +38,7 @@ class ThreadState(Structure):
 
 
 class Library:
-    """Loads a simulated library (tests/simulated_runtime) as programs load the real one.
+    """Loads a simulated library (tests/simulated_runtime) the way programs load the real one.
 
     `thread` is the state of the calling thread.
     """

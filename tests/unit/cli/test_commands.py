@@ -424,7 +424,7 @@ def test_explain_prints_a_diff_of_the_source(command, report, changed, tmp_path,
     monkeypatch.chdir("reports")
     outcome = command("explain", "--diff", LAMBDA, located)
     assert (outcome.status, outcome.out) == (1, "")
-    assert f"run this in {tmp_path} or a folder above it" in outcome.err
+    assert f"run this command in {tmp_path} or a folder above it" in outcome.err
     by_name = command("explain", "--diff", "closure-captures-self")
     assert (by_name.status, by_name.out) == (2, "")
     assert "--diff expects a signature" in by_name.err

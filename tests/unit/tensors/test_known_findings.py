@@ -33,7 +33,7 @@ class Slotted:
 
 
 class Storing:
-    """Assigns all attributes in methods, so that their locations are known without tracemalloc."""
+    """Assigns `other` and `held` in methods: their locations are known without tracemalloc."""
 
     __slots__ = ()
 
@@ -61,7 +61,7 @@ LINKS = ("other", "held")
 
 
 def link(parent, child, name, way):
-    """Make `parent` refer to `child`: directly, through a container, or through a closure."""
+    """Make `parent` refer to `child`: directly or through a container, closure or bound method."""
     if way == "direct":
         value = child
     elif way == "list":
@@ -88,14 +88,14 @@ def leak(choose):
 
 
 def watched(work):
-    """Return the report of a watch on `work`, which collects garbage itself."""
+    """Run `work`, which collects its own garbage, under a watch, and return the report."""
     with cyclewatch.watch(devices="cpu", budget=1.0) as watch:
         work()
         return watch.report()
 
 
 def facts(report):
-    """Return everything that the report contains about the findings, except allocation sites."""
+    """Return the compared fields of each finding, by signature."""
     return {
         finding.signature: (
             finding.occurrences,

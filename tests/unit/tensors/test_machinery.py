@@ -41,7 +41,7 @@ class Wrapping(torch.Tensor):
 
 
 class NotingFunctions(TorchFunctionMode):
-    """A mode that records every torch function."""
+    """A mode that records every call of a torch function."""
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         CALLS.append(function)
@@ -63,7 +63,7 @@ def test_active_function_mode_is_not_called(in_cycle, subclass):
 
 
 class NotingOperators(TorchDispatchMode):
-    """A mode that records every operator."""
+    """A mode that records every operator call."""
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         CALLS.append(function)

@@ -7,7 +7,7 @@ useBrowser();
 test("starts with the retained memory and what cutting frees", async () => {
     const page = await openReport("golden");
     expect(await page.locator("h1").textContent()).toMatch(
-        /^165 reference cycles kept 342 MiB of cuda:0 memory for up to 30\.5 s/,
+        /^165 reference cycles kept 342 MiB of cuda:0 memory alive for up to 30\.5 s/,
     );
     expect(await page.locator(".lead").textContent()).toContain(
         "Cutting the first two references below frees 306 MiB (89 %)",
@@ -41,7 +41,7 @@ test("orders the cards by bytes and separates the ones that are not new", async 
 test("reports that nothing was found", async () => {
     const page = await openReport("quiet");
     expect(await page.locator("h1").textContent()).toMatch(
-        /^No reference cycle kept cuda memory: 123 collections in 34\.5 s/,
+        /^No reference cycle kept cuda memory alive: 123 collections in 34\.5 s/,
     );
     expect(await page.locator(".card").count()).toBe(0);
     expect(await page.locator("#tools").isVisible()).toBe(false);
