@@ -19,7 +19,7 @@ std::string_view trimmed(std::string_view text) {
 
 std::strong_ordering operator<=>(const Version& a, const Version& b) {
     const std::strong_ordering order = a.release <=> b.release;
-    return order != 0 ? order : b.before_release <=> a.before_release;
+    return std::is_neq(order) ? order : b.before_release <=> a.before_release;
 }
 
 }  // namespace
@@ -60,12 +60,12 @@ std::optional<VersionRange::Clause> VersionRange::parse_clause(std::string_view 
     // Two-character operators first: "<" is a prefix of "<=".
     using Order = std::strong_ordering;
     static constexpr std::array<std::pair<std::string_view, bool (*)(Order)>, 6> kRelations{{
-        {">=", [](Order order) { return order >= 0; }},
-        {"<=", [](Order order) { return order <= 0; }},
-        {"==", [](Order order) { return order == 0; }},
-        {"!=", [](Order order) { return order != 0; }},
-        {">", [](Order order) { return order > 0; }},
-        {"<", [](Order order) { return order < 0; }},
+        {">=", [](Order order) { return std::is_gteq(order); }},
+        {"<=", [](Order order) { return std::is_lteq(order); }},
+        {"==", [](Order order) { return std::is_eq(order); }},
+        {"!=", [](Order order) { return std::is_neq(order); }},
+        {">", [](Order order) { return std::is_gt(order); }},
+        {"<", [](Order order) { return std::is_lt(order); }},
     }};
     text = trimmed(text);
     for (const auto& [sign, holds] : kRelations) {

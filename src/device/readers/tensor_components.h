@@ -29,9 +29,9 @@ class TensorComponents {
     // `torch` must outlive this object. May throw std::bad_alloc.
     void set_up(const torch_api::TorchFunctions& torch);
 
-    // Visits the values first, then the other components. A component is omitted if this torch version lacks
-    // the function that returns it. If the layout of `tensor` is strided, it must be a nested
-    // tensor. May throw torch's exceptions.
+    // Visits the values first, then the other components. A component is omitted if this torch
+    // version lacks the function that returns it. If the layout of `tensor` is strided, it must be
+    // a nested tensor. May throw torch's exceptions.
     void visit(PyObject* tensor, const std::function<void(const TensorComponent&)>& visit) const;
 
   private:
