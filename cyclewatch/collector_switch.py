@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 # The calls that switch collection off or freeze objects.
-_DISABLE = ("gc.disable()", "gc.set_threshold(0)", "collect_at()", "cyclewatch.collect_at()")
+_DISABLE = ("gc.disable()", "gc.set_threshold(0)", "cyclewatch.collect_at()")
 _FREEZE = ("gc.freeze()",)
 
 

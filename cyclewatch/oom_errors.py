@@ -77,8 +77,8 @@ def is_device_error(error: BaseException) -> bool:
 def requested_bytes(error: BaseException) -> int | None:
     """The size of the failed allocation according to the message of `error`; None if unknown.
 
-    The size is exact for torch's CPU allocator. For accelerators, the message
-    contains the size in KiB, MiB or GiB, rounded to two decimal places.
+    The size is exact for torch's CPU allocator. For accelerators, the message contains the size in
+    KiB, MiB or GiB, rounded to two decimal places.
     """
     import re  # late: `import cyclewatch` must be fast
 

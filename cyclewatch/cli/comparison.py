@@ -53,7 +53,7 @@ def kinds_by_signature(before: cyclewatch.Report, after: cyclewatch.Report) -> d
 
 
 def remaining_variants(before: cyclewatch.Report, after: cyclewatch.Report) -> dict[str, list[str]]:
-    """Map each signature missing from `after` to the signatures that its finding has there."""
+    """Map each signature that a remaining finding has lost to the signatures it has now."""
     remaining: dict[str, list[str]] = {}
     for old, new in _pairs(before, after):
         for each in old.signatures if old and new else []:

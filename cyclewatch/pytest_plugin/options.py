@@ -110,7 +110,7 @@ OPTIONS = (
     ),
     Option(
         "--cyclewatch-devices",
-        "Devices to watch, such as 'cpu' or 'cuda:0,cpu'. auto: accelerators if one is usable, "
+        "Devices to watch, such as 'cpu' or 'cuda:0,cpu'. auto: accelerators if any is usable, "
         "else the CPU.",
         "auto",
         _devices,

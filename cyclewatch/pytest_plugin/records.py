@@ -175,7 +175,7 @@ class Classifier:
         allowances: Sequence[Allowance] = (),
         is_expected: Callable[[Finding], bool] = lambda _: False,
     ) -> tuple[list[Finding], list[CycleRecord]]:
-        """Return the new ones of `findings`, and a record for each of them, new or not."""
+        """Return the new findings, and a record of each finding in `findings`, new or not."""
         statuses: dict[str, tuple[str, str]] = {}
         unsettled: list[Finding] = []
         for finding in findings:

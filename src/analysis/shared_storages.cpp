@@ -10,6 +10,10 @@
 namespace cyclewatch::analysis {
 namespace {
 
+// Maximum number of pairs of findings to examine. If there are more pairs, shared_with is a lower
+// bound.
+constexpr std::uint64_t kMostPairs = 4'000'000;
+
 class SharedStorages {
   public:
     SharedStorages(std::span<FindingBuilder> builders,
@@ -74,7 +78,9 @@ class SharedStorages {
 
     void count_others() {
         std::vector<std::vector<const std::vector<std::uint32_t>*>> sets_of(builders_.size());
+        std::uint64_t pairs = 0;
         for (const std::vector<std::uint32_t>& sharers : sets_) {
+            pairs += sharers.size() * sharers.size();
             for (const std::uint32_t b : sharers) {
                 sets_of[b].push_back(&sharers);
             }
@@ -83,6 +89,10 @@ class SharedStorages {
         for (std::uint32_t b = 0; b < builders_.size(); ++b) {
             std::uint64_t others = 0;
             for (const auto* const sharers : sets_of[b]) {
+                if (pairs > kMostPairs) {
+                    others = std::max<std::uint64_t>(others, sharers->size() - 1);
+                    continue;
+                }
                 for (const std::uint32_t other : *sharers) {
                     others += other != b && counted_for[other] != b ? 1 : 0;
                     counted_for[other] = b;

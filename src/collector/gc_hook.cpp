@@ -306,7 +306,6 @@ bool ride_along_works(Hook& h) noexcept {
     return passed;
 }
 
-// With CYCLEWATCH_STRATEGY=unproven, the interpreter is treated as if its version were unknown.
 base::Result<Installed> choose_strategy(Hook& h) {
     const char* const variable = std::getenv("CYCLEWATCH_STRATEGY");
     const std::string_view requested = variable != nullptr ? variable : "auto";

@@ -33,8 +33,8 @@ struct Installed {
 // Appends the hook to gc.callbacks. `listener` must outlive remove(). On an unknown CPython
 // version, first tests the strategy `ride_along` with two young collections, and falls back to
 // scanning the heap if the test fails. The environment variable CYCLEWATCH_STRATEGY overrides the
-// choice. Its values are "auto", "ride-along", "heap-scan" and "unproven", which treats every
-// version as unknown. RUNS PYTHON: only if it tests `ride_along`, which runs collections.
+// choice. Its values are "auto", "ride-along" and "heap-scan". RUNS PYTHON: only if it tests
+// `ride_along`, which runs collections.
 [[nodiscard]] base::Result<Installed> install(CollectionListener& listener);
 
 // Removes the hook from gc.callbacks. If a collection is in progress, stops observing it without

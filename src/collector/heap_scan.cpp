@@ -166,7 +166,7 @@ class UnreachableSearch {
 bool collector_is_known() noexcept {
     const char* const variable = std::getenv("CYCLEWATCH_STRATEGY");
     const std::string_view strategy = variable != nullptr ? variable : "";
-    return cw_collector_is_known() != 0 && strategy != "unproven" && strategy != "heap-scan";
+    return cw_collector_is_known() != 0 && strategy != "heap-scan";
 }
 
 void find_generations() noexcept {

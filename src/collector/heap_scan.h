@@ -29,8 +29,8 @@ struct HeapScan {
     std::vector<python::OwnedRef> held;
 };
 
-// True if the running interpreter's collector has been reviewed. Only then are its lists read.
-// Always returns false if CYCLEWATCH_STRATEGY is "unproven" or "heap-scan".
+// True if the running interpreter's collector has been reviewed. Its generation lists are read only
+// in this case. Always returns false if CYCLEWATCH_STRATEGY is "heap-scan".
 [[nodiscard]] bool collector_is_known() noexcept;
 
 // Locates the collector's generations in the interpreter's state. Idempotent. Failure is harmless:

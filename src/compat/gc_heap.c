@@ -7,6 +7,7 @@
 #if CYCLEWATCH_HAS_NO_GIL
 
 #include <internal/pycore_gc.h>
+#include <stdint.h>
 
 _Static_assert(_PyGC_BITS_UNREACHABLE == 4, "cw_is_unreachable() reads that bit");
 _Static_assert(_PyGC_BITS_DEFERRED == 64, "cw_counted_references() reads that bit");

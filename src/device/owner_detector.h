@@ -9,7 +9,6 @@
 #include <Python.h>
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>

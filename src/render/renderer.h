@@ -32,7 +32,7 @@ enum class Format { text, json, dot, svg, html };
 
 inline constexpr std::size_t kUsualWidth = 100;  // columns
 
-// Summary, cards (largest first), overhead and notes, without colour. ASCII, except for names and
+// Summary, cards (largest first), overhead and notes, without color. ASCII, except for names and
 // source code from the program.
 [[nodiscard]] std::string render_text(const model::Report& report, std::size_t width = kUsualWidth);
 

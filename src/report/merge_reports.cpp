@@ -35,8 +35,8 @@ Identity identity(const ProgramInfo& process) {
 using Sources = std::map<Identity, const Report*>;
 
 // A report that contains all processes of another report replaces it. However, a report is not used
-// if each of its processes has a smaller report: it was merged from such reports.
-// Of two reports about the same processes, the one that covers more time is used.
+// if each of its processes has a smaller report: it was merged from such reports. Of two reports
+// about the same processes, the one that covers more time is used.
 base::Result<Sources> choose_sources(std::span<const Report* const> reports) {
     std::map<Identity, std::size_t> smallest;  // report about a process: its number of processes
     for (const Report* report : reports) {

@@ -39,8 +39,8 @@ class ReportStore {
     // Merges the findings of one collection, and stores the collection's record if the collection
     // found tensor owners. A finding with the same cause as a stored finding is merged into the
     // stored finding, which keeps its signature. `repeated`: true if an earlier call, possibly on
-    // another store, passed findings that differ from these only in their counts. Repeated findings
-    // are not indexed again, and Added::seen is empty.
+    // another store, passed findings that differ from these only in their counts and bytes.
+    // Repeated findings are not indexed again, and Added::seen is empty.
     Added add(const model::CollectionRecord& record,
               std::vector<model::Finding> findings,
               bool repeated = false);

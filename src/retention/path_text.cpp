@@ -260,7 +260,8 @@ bool is_user_code(const model::Reference& reference, bool is_user_root) {
 }
 
 // The step to cut. Steps whose removal frees the object are preferred, then container entries,
-// because programs forget to remove an entry more often than to delete a variable.
+// because programs forget to remove an entry more often than to delete a variable. If several steps
+// are equally good, the last is chosen.
 struct CutChoice {
     std::size_t step = 0;
     bool frees = false;

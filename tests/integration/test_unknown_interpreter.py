@@ -37,10 +37,11 @@ try:
     report = watch.report()
     answer = [report.processes[0].strategy, report.retained_bytes, len(report.findings)]
     notes = " ".join(report.notes)
+    cycle = [reference.label for finding in report.findings for reference in finding.cycle]
 except RuntimeError as error:
-    answer, notes = [str(error), 0, 0], ""
+    answer, notes, cycle = [str(error), 0, 0], "", []
 free_threaded = not getattr(sys, "_is_gil_enabled", lambda: True)()
-print(json.dumps([free_threaded, answer, notes]))
+print(json.dumps([free_threaded, answer, notes, cycle]))
 """
 
 
@@ -49,15 +50,16 @@ def outcome_of(interpreter, program):
 
 
 def test_verified_version_is_watched_without_names(interpreter):
-    _, answer, notes = outcome_of(interpreter, "collect = gc.collect")
+    _, answer, notes, cycle = outcome_of(interpreter, "collect = gc.collect")
     assert answer == ["ride-along", 100, 1]
     assert "layouts of CPython" in notes
+    assert ".me" not in cycle
 
 
 def test_version_that_fails_verification_scans_the_heap(interpreter):
     # The self-test calls gc.collect(), which does nothing here.
     failing = "collect, gc.collect = gc.collect, lambda generation=2: 0"
-    free_threaded, answer, notes = outcome_of(interpreter, failing)
+    free_threaded, answer, notes, _ = outcome_of(interpreter, failing)
     if free_threaded:
         # The heap cannot be scanned on free-threaded builds.
         assert "nothing is watched" in answer[0]

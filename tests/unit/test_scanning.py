@@ -235,9 +235,11 @@ def test_collection_is_off_if_the_threshold_is_zero(main_interpreter, caplog):
     thresholds = gc.get_threshold()
     gc.enable()
     gc.set_threshold(0)
-    with cyclewatch.watch(devices="cpu", budget=1) as watch:
-        leak_steps(watch, [1000])
-    gc.set_threshold(*thresholds)
+    try:
+        with cyclewatch.watch(devices="cpu", budget=1) as watch:
+            leak_steps(watch, [1000])
+    finally:
+        gc.set_threshold(*thresholds)
     assert "collection is off" in caplog.text
 
 

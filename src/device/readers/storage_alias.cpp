@@ -15,8 +15,8 @@ constexpr std::size_t kHeader = sizeof(PyObject) / sizeof(std::uint64_t);
 
 // Creating a storage of size 0 does not involve the allocator or the profiler. Only torch's C
 // tp_new is called, because a program may have replaced __new__. __init__ is not called, because it
-// does nothing and is written in Python. Returns null if the program has defined
-// __del__ for the type.
+// does nothing and is written in Python. Returns null if the program has defined __del__ for the
+// type.
 OwnedRef empty_storage(const TorchFunctions& torch) noexcept {
     if (torch.storage->tp_finalize != nullptr || torch.storage->tp_del != nullptr) {
         return {};

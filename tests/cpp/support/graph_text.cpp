@@ -85,6 +85,49 @@ struct NodeText {
     std::vector<std::pair<std::string, std::size_t>> references;  // label, target
 };
 
+// Parses a label as written in reports.
+model::EdgeLabel parse_label(std::string_view text, model::StringTable& strings) {
+    struct Form {
+        std::string_view before;
+        std::string_view after;
+        EdgeKind kind;
+        enum class Content : std::uint8_t { name, index, nothing } content = Content::name;
+    };
+    using Content = Form::Content;
+    static constexpr Form kForms[] = {
+        {".", "", EdgeKind::attribute},
+        {"slot:", "", EdgeKind::slot},
+        {"closure:", "", EdgeKind::closure},
+        {"default:", "", EdgeKind::default_value},
+        {"local:", "", EdgeKind::local},
+        {"['", "']", EdgeKind::key_value},
+        {"[<", ">]", EdgeKind::opaque_key_value},
+        {"keywords['", "']", EdgeKind::partial_keyword},
+        {"[", "]", EdgeKind::index, Content::index},
+        {"args[", "]", EdgeKind::partial_argument, Content::index},
+        {"stack[", "]", EdgeKind::stack, Content::index},
+        {"C field at offset ", "", EdgeKind::field, Content::index},
+        {"key", "", EdgeKind::dict_key, Content::nothing},
+        {"element", "", EdgeKind::element, Content::nothing},
+        {"?", "", EdgeKind::unknown, Content::nothing},
+        {"", "", EdgeKind::member},
+    };
+    for (const Form& form : kForms) {
+        if (!text.starts_with(form.before) || !text.ends_with(form.after)) {
+            continue;
+        }
+        const std::size_t length = text.size() - form.before.size() - form.after.size();
+        const std::string_view content = text.substr(form.before.size(), length);
+        if (form.content == Content::index) {
+            return {form.kind, model::kEmptyString, number(content)};
+        }
+        if (form.content == Content::name || content.empty()) {
+            return {form.kind, strings.intern(content), 0};
+        }
+    }
+    reject(text);
+}
+
 class Reader {
   public:
     explicit Reader(std::string_view text) {
@@ -271,48 +314,6 @@ class Reader {
 };
 
 }  // namespace
-
-model::EdgeLabel parse_label(std::string_view text, model::StringTable& strings) {
-    struct Form {
-        std::string_view before;
-        std::string_view after;
-        EdgeKind kind;
-        enum class Content : std::uint8_t { name, index, nothing } content = Content::name;
-    };
-    using Content = Form::Content;
-    static constexpr Form kForms[] = {
-        {".", "", EdgeKind::attribute},
-        {"slot:", "", EdgeKind::slot},
-        {"closure:", "", EdgeKind::closure},
-        {"default:", "", EdgeKind::default_value},
-        {"local:", "", EdgeKind::local},
-        {"['", "']", EdgeKind::key_value},
-        {"[<", ">]", EdgeKind::opaque_key_value},
-        {"keywords['", "']", EdgeKind::partial_keyword},
-        {"[", "]", EdgeKind::index, Content::index},
-        {"args[", "]", EdgeKind::partial_argument, Content::index},
-        {"stack[", "]", EdgeKind::stack, Content::index},
-        {"C field at offset ", "", EdgeKind::field, Content::index},
-        {"key", "", EdgeKind::dict_key, Content::nothing},
-        {"element", "", EdgeKind::element, Content::nothing},
-        {"?", "", EdgeKind::unknown, Content::nothing},
-        {"", "", EdgeKind::member},
-    };
-    for (const Form& form : kForms) {
-        if (!text.starts_with(form.before) || !text.ends_with(form.after)) {
-            continue;
-        }
-        const std::size_t length = text.size() - form.before.size() - form.after.size();
-        const std::string_view content = text.substr(form.before.size(), length);
-        if (form.content == Content::index) {
-            return {form.kind, model::kEmptyString, number(content)};
-        }
-        if (form.content == Content::name || content.empty()) {
-            return {form.kind, strings.intern(content), 0};
-        }
-    }
-    reject(text);
-}
 
 model::Observation observe(std::string_view text, std::uint64_t shuffle) {
     return Reader(text).build(shuffle);

@@ -28,7 +28,4 @@ namespace cyclewatch::test_support {
 // nodes, owners, storages and references. Throws std::invalid_argument on a syntax error.
 [[nodiscard]] model::Observation observe(std::string_view text, std::uint64_t shuffle = 0);
 
-// Parses a label as written in reports.
-[[nodiscard]] model::EdgeLabel parse_label(std::string_view text, model::StringTable& strings);
-
 }  // namespace cyclewatch::test_support
