@@ -67,10 +67,14 @@ test("links to the selected editor and stores the setting", async () => {
 
 test("collapses raw references", async () => {
     const page = await openReport("golden");
-    const raw = page.locator("#finding-1").getByText("cell_contents");
+    const card = page.locator("#finding-1");
+    // The rest of the card moves when the diagram comes into view and gets its buttons.
+    await card.locator(".frame").scrollIntoViewIfNeeded();
+    await card.getByRole("button", { name: "Zoom in" }).waitFor();
+    const raw = card.getByText("cell_contents");
     expect(await raw.isVisible()).toBe(false);
-    await page.locator("#finding-1").getByText("All references of the cycle").click();
-    expect(await raw.isVisible()).toBe(true);
+    await card.getByText("All references of the cycle").click();
+    await raw.waitFor();
 });
 
 test("explains built-in patterns", async () => {
