@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Uses hostile names and arbitrary bytes as every name in a report. Each format must be well formed
 // and contain no markup from the name, and the text format must not contain control characters.
-#include <graphviz/cgraph.h>
+#include <cgraph.h>
 
 #include <algorithm>
 #include <cstddef>
