@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "base/source_path.h"
 #include "base/text.h"
 #include "bindings/bind.h"
+#include "model/finding.h"
 #include "model/report.h"
 #include "render/renderer.h"
+#include "render/svg/svg_renderer.h"
 #include "watch/atomic_file.h"
 
 namespace py = pybind11;
@@ -199,6 +205,31 @@ void bind_saving(ReportClass& report_class) {
         "    <Report of 'train': 1 findings, 4.0 KiB>");
 }
 
+// An object and a reference of draw_graph().
+using DrawnItem = std::tuple<std::string, std::string, bool, bool>;
+using DrawnArrow = std::tuple<std::uint32_t, std::uint32_t, std::string, bool>;
+
+std::string draw_graph(const std::vector<DrawnItem>& items,
+                       const std::vector<DrawnArrow>& arrows,
+                       std::uint64_t omitted) {
+    model::Finding finding;
+    model::Picture& picture = finding.picture;
+    for (const auto& [text, detail, on_cycle, owner] : items) {
+        picture.items.push_back(
+            {.text = text, .detail = detail, .on_cycle = on_cycle, .owner = owner, .bytes = 0});
+    }
+    for (const auto& [from, to, label, on_cycle] : arrows) {
+        if (std::max(from, to) >= items.size()) {
+            throw py::index_error("an arrow refers to an object that is not in the list");
+        }
+        picture.arrows.push_back(
+            {.from = from, .to = to, .label = label, .on_cycle = on_cycle, .cut = false});
+    }
+    picture.omitted_items = omitted;
+    std::string svg = render::render_svg(finding);
+    return svg.substr(svg.find("<svg"));  // without the XML declaration
+}
+
 }  // namespace
 
 void bind_render(py::module_& module, ReportClass& report_class) {
@@ -210,6 +241,13 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         py::arg("contents"),
         py::arg("name"),
         "Like Report.load(), but from bytes. Error messages begin with `name`.");
+    module.def("draw_graph",
+               &draw_graph,
+               py::arg("items"),
+               py::arg("arrows"),
+               py::arg("omitted"),
+               "An <svg> element. `items`: (text, detail, on the cycle, owns memory) of each "
+               "object. `arrows`: (from, to, label, on the cycle) of each reference.");
     module.def(
         "write_file",
         [](const py::object& path, const py::bytes& contents, bool replace, bool owner_only) {

@@ -15,6 +15,7 @@
 #include "bindings/values.h"
 #include "model/retention.h"
 #include "render/summary.h"
+#include "retention/named_references.h"
 #include "watch/dispatcher.h"
 
 namespace cyclewatch::bindings {
@@ -294,6 +295,18 @@ void bind_retention(py::module_& module) {
                Locked(),
                "Expects a list of one object; returns the paths to the object, and whether only "
                "reference cycles keep the object alive.");
+    module.def(
+        "named_references",
+        [](const py::object& object) {
+            py::list list;
+            for (const auto& [label, target] : retention::named_references(object.ptr())) {
+                list.append(py::make_tuple(label, py::handle(target.get())));
+            }
+            return list;
+        },
+        Locked(),
+        py::arg("object"),
+        "(label, target) of each named reference of `object`. Runs no code of the program.");
 }
 
 }  // namespace cyclewatch::bindings

@@ -24,6 +24,7 @@
 #include "report/source_table.h"
 #include "watch/dispatcher.h"
 #include "watch/main_thread_timer.h"
+#include "watch/notification_queue.h"
 #include "watch/oom_observer.h"
 #include "watch/owner_census.h"
 #include "watch/program_info.h"
@@ -205,6 +206,28 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
     }
 }
 
+void bind_compat(py::module_& module) {
+    module.def(
+        "call_soon",
+        [](py::object function) {
+            watch::post([callback = Callback(std::move(function))] { callback.call(); });
+        },
+        Locked(),
+        py::arg("function"),
+        "Calls `function` on the main thread as soon as it may run Python code, like the callbacks "
+        "of watches.");
+    module.def(
+        "selects_device",
+        [](const std::vector<std::string>& devices,
+           const std::string& device,
+           bool accelerator_usable) {
+            return selected(devices).matches(device, accelerator_usable);
+        },
+        py::arg("devices"),
+        py::arg("device"),
+        py::arg("accelerator_usable"));
+}
+
 void bind_scan(py::module_& module) {
     module.def(
         "scan",
@@ -376,6 +399,7 @@ void bind_watch(py::module_& module) {
         Locked(),
         "The default name of a report file, without the suffix.");
     bind_scan(module);
+    bind_compat(module);
     module.def("start_watch", &start_watch, Locked());
     module.def(
         "shutdown",

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cyclewatch.compat.torch_cycles replaces torch.utils.viz._cycles if only the import is changed."""
+
+import gc
+import inspect
+import json
+import os
+import re
+import subprocess
+import sys
+import weakref
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+original = pytest.importorskip("torch.utils.viz._cycles")
+
+from cyclewatch.compat import torch_cycles as ours  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = (ROOT / "examples" / "torch_cycles.py").read_text()
+OUR_IMPORT = "from cyclewatch.compat.torch_cycles import observe_tensor_cycles"
+# The calls to CUDA that torch's module makes, replaced so that it observes CPU tensors.
+ORIGINAL_ON_CPU = """
+import torch
+import torch.utils.viz._cycles as _cycles
+from torch.utils.viz._cycles import observe_tensor_cycles
+
+_cycles.is_cuda_tensor = lambda obj: isinstance(obj, torch.Tensor)
+torch.cuda.memory._snapshot = lambda: {"segments": []}
+torch.cuda.memory._record_memory_history = lambda **_: None
+torch.cuda.memory_allocated = lambda: 0
+"""
+PUBLIC = [
+    "Node",
+    "annotated_references",
+    "create_graph",
+    "cuda_allocation_context",
+    "escape",
+    "is_cuda_tensor",
+    "object_annotation",
+    "observe_garbage",
+    "observe_tensor_cycles",
+    "to_dot",
+    "to_html",
+    "warn_tensor_cycles",
+]
+
+
+class Engine:
+    """Has attributes and no __dict__."""
+
+
+def is_tensor(obj):
+    return isinstance(obj, torch.Tensor)
+
+
+def no_context(_obj):
+    return None
+
+
+def dead_objects():
+    """Objects of many types, each with a reference to the next ones."""
+    engine = Engine()
+    engine.weights = torch.zeros(3)
+    engine.views = {"a b": [engine.weights], 7: (engine.weights,), "owner": {1, 2}}
+    engine.callback = lambda: engine
+    engine.itself = engine
+    callback = engine.callback
+    return [
+        engine,
+        engine.weights,
+        engine.views,
+        engine.views["a b"],
+        engine.views[7],
+        engine.views["owner"],
+        callback,
+        callback.__closure__,
+        callback.__closure__[0],
+        Engine.__init__,
+        weakref.ref(engine, callback),
+        sys._getframe(),
+    ]
+
+
+def run_example(folder, program, workload):
+    """Run the example; returns the pages of the leaks, in order."""
+    folder.mkdir()
+    subprocess.run(
+        [sys.executable, "-c", program, "--workload", workload, "--num_iter", "5"]
+        + ["--size", "64", "--device", "cpu", "--gc_collect_interval", "1", "--warn_tensor_cycles"],
+        check=True,
+        cwd=folder,
+        timeout=300,
+        env={**os.environ, "CYCLEWATCH_DEVICES": "cpu", "PYTHONPATH": str(ROOT)},
+    )
+    pages = sorted(folder.glob("tensor-cycles-*.html"), key=lambda path: path.stat().st_mtime_ns)
+    return [page.read_text() for page in pages]
+
+
+def boxes_and_arrows(page):
+    """The objects and references in a page of torch's module."""
+    dot = re.search(r"let dot = '(.*)'\n", page).group(1).encode().decode("unicode_escape")
+    return re.findall(r"^\d+ \[label=(.*), color", dot, re.M), re.findall(r"^\d+ -> ", dot, re.M)
+
+
+def report_of(page):
+    """The report in one of our pages."""
+    text = re.search(r"<script[^>]*application/json[^>]*>(.*?)</script>", page, re.S).group(1)
+    return json.loads(text)
+
+
+def test_public_names_have_the_same_signatures():
+    assert sorted(ours.__all__) == PUBLIC
+    for name in PUBLIC:
+        expected = inspect.signature(getattr(original, name)).parameters
+        found = inspect.signature(getattr(ours, name)).parameters
+        assert list(found)[: len(expected)] == list(expected)
+        assert [each.kind for each in found.values()][: len(expected)] == [
+            each.kind for each in expected.values()
+        ]
+        added = list(found.values())[len(expected) :]
+        assert all(each.default is not each.empty for each in added), name
+
+
+def test_annotations_are_equal(monkeypatch):
+    monkeypatch.setenv("CYCLEWATCH_DEVICES", "cpu")
+    monkeypatch.setattr(original, "is_cuda_tensor", is_tensor)
+    values = [3, "text", None, b"b", (1, "a", gc), [1] * 12, {}, gc, Engine, weakref.ref(Engine)]
+    for value in [*values, Engine().__init__, Engine().__repr__, print, *dead_objects()]:
+        assert ours.object_annotation(value) == original.object_annotation(value)
+
+
+def test_graph_contains_the_original_graph():
+    objects = dead_objects()
+    found = ours.create_graph(objects, context=no_context, filter=is_tensor)
+    expected = original.create_graph(objects, context=no_context, filter=is_tensor)
+    labels = [node.label for node in found]
+    for node in expected:
+        assert node.label in labels
+        same = found[labels.index(node.label)]
+        references = {(name, found[to].label) for name, to in same.referrents}
+        assert {(name, expected[to].label) for name, to in node.referrents} <= references
+    engine = found[labels.index(original.object_annotation(objects[0]))]
+    names = {name for name, _ in engine.referrents}
+    assert {".weights", ".views", ".callback", ".itself"} <= names
+    assert "?" not in {name for node in found for name, _ in node.referrents}
+    assert ours.to_dot(expected) == original.to_dot(expected)
+
+
+def test_graph_creates_no_dict():
+    engine = Engine()
+    engine.itself = engine
+    before = [type(each) for each in gc.get_referents(engine)]
+    ours.create_graph([engine], context=no_context, filter=lambda obj: True)
+    assert [type(each) for each in gc.get_referents(engine)] == before
+
+
+def test_page_of_a_graph_opens_offline():
+    context = {torch.Tensor: "train.py:3:make"}
+    nodes = ours.create_graph(
+        dead_objects(), context=lambda obj: context.get(type(obj)), filter=is_tensor
+    )
+    page = ours.to_html(nodes)
+    assert "http" not in page.replace("http://www.w3.org", "")
+    assert ".itself" in page
+    assert "train.py:3:make" in page
+
+
+@pytest.mark.parametrize("workload", ["simple", "awaitable"])
+def test_example_needs_only_another_import(tmp_path, workload):
+    assert EXAMPLE.count(OUR_IMPORT) == 1
+    found = run_example(tmp_path / "ours", EXAMPLE, workload)
+    expected = run_example(
+        tmp_path / "torch", EXAMPLE.replace(OUR_IMPORT, ORIGINAL_ON_CPU), workload
+    )
+    assert len(found) >= len(expected) == 5
+    for page, original_page in zip(found, expected, strict=False):
+        boxes, arrows = boxes_and_arrows(original_page)
+        tensors = sum(label.startswith('"object\\ntorch.Tensor') for label in boxes)
+        [finding] = report_of(page)["findings"]
+        assert sum(owner["count"] for owner in finding["owners"]) >= tensors > 0
+        drawn = finding["picture"]
+        assert len(drawn["arrows"]) >= len(arrows)
+        assert all(arrow["label"] not in ("", "?") for arrow in drawn["arrows"])
+
+
+def test_observed_garbage_is_freed(monkeypatch):
+    engine = Engine()
+    engine.itself = engine
+    freed = []
+    weakref.finalize(engine, freed.append, True)
+    shown = []
+    remove = ours.observe_garbage(lambda garbage: shown.append([type(each) for each in garbage]))
+    flags = gc.get_debug()
+    gc.garbage.append("of the program")
+    try:
+        del engine
+        gc.collect()
+        assert Engine in shown[0]
+        assert gc.get_debug() == flags
+        assert gc.garbage == ["of the program"]
+    finally:
+        gc.garbage.clear()
+        remove()
+    gc.collect()
+    assert not [each for each in gc.get_objects() if type(each) is Engine]
+    assert len(shown) == 1
+
+
+def test_observer_that_raises_is_reported(monkeypatch):
+    raised = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda args: raised.append(args.exc_type))
+
+    def observer(_garbage):
+        raise KeyError
+
+    remove = ours.observe_garbage(observer)
+    engine = Engine()
+    engine.itself = engine
+    del engine
+    gc.collect()
+    remove()
+    assert raised == [KeyError]
+    assert not [each for each in gc.get_objects() if type(each) is Engine]
+
+
+def test_only_selected_devices_are_cuda_tensors(monkeypatch):
+    tensor = torch.zeros(1)
+    monkeypatch.delenv("CYCLEWATCH_DEVICES", raising=False)
+    assert not ours.is_cuda_tensor(tensor)
+    monkeypatch.setenv("CYCLEWATCH_DEVICES", "cuda,cpu")
+    assert ours.is_cuda_tensor(tensor)
+    assert not ours.is_cuda_tensor("cpu")
+    with torch._subclasses.FakeTensorMode():
+        assert not ours.is_cuda_tensor(torch.zeros(1))
