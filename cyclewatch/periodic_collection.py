@@ -8,6 +8,7 @@ import os
 import sys
 import time
 
+from cyclewatch import _native
 from cyclewatch.arguments import integer_in
 from cyclewatch.scanning import has_dead_tensors
 from cyclewatch.watches import log
@@ -86,7 +87,8 @@ class collect_at:  # noqa: N801 - used like a function
     def run(self, step: int) -> bool:
         """Collect if a collection is due.
 
-        Call this method in every step, with the same step number on every rank.
+        Call this method in every step, with the same step number on every rank. Watches record the
+        step number, as with :meth:`Watch.step`.
 
         Returns:
             Whether a collection ran.
@@ -96,6 +98,8 @@ class collect_at:  # noqa: N801 - used like a function
             >>> collector.run(50)
             True
         """
+        if isinstance(step, int) and 0 <= step < 2**63:
+            _native.note_step(step, False)
         if step <= 1 or step % self._every:
             return False
         if self._skip_if_clean and self._all_ranks_are_clean():

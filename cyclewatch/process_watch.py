@@ -11,6 +11,7 @@ import os
 import sys
 
 from cyclewatch import _native, collecting, watches
+from cyclewatch.optimizer_steps import count_optimizer_steps
 from cyclewatch.out_of_memory import oom_autopsy
 
 TYPE_CHECKING = False
@@ -51,10 +52,15 @@ class ProcessWatch:
             budget=settings["budget"],
             source_lines=not settings["no_source"],
             scan_every=0 if settings["scan_every"] == 0 else None,
+            repeat=settings["repeat"],
+            steps=settings["steps"],
+            follow_steps=True,
             on_finding=watches.warn if warn else watches.finish_with_multiprocessing,
             on_log=watches.log if warn else None,
             autopsy=None if settings["no_oom"] else oom_autopsy(report_dir=folder),
         )
+        if settings["steps"] is not None:
+            count_optimizer_steps()
         if settings["fail"]:
             _native.offer_failure()
         self._start_timers()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cyclewatch.out_of_memory import oom_autopsy
 
 _LARGEST_STEP = 2**63 - 1
+REPEATS = ("new", "each")
 _WARNING, _ERROR = 30, 40  # levels of logging, which is imported late
 # The file name of warnings whose reference to cut has no known location.
 _NO_FILE = "<garbage collection>"
@@ -170,15 +171,18 @@ def warn_tensor_cycles(
     source_lines: bool = True,
     scan_every: int | None = None,
     census_every: int = 0,
+    repeat: str = "new",
+    steps: tuple[int, int] | None = None,
     oom: bool = True,
 ) -> Watch:
     """Warn about reference cycles that keep tensors alive, and write a report file.
 
     For each new finding, a :class:`TensorCycleWarning` is issued, attributed to the location of the
     reference to cut if this location is known. The logger ``cyclewatch`` also logs the finding's
-    card, which describes the finding as text. Warnings and log messages are issued on the main
-    thread, after the collection. A background thread, which does not need the GIL, keeps the report
-    ``cyclewatch-<script>-<pid>.html`` up to date.
+    card, which describes the finding as text. When the retained size of a finding has doubled since
+    its last warning, one line is logged and issued as a warning again. Warnings and log messages
+    are issued on the main thread, after the collection. A background thread, which does not need
+    the GIL, keeps the report ``cyclewatch-<script>-<pid>.html`` up to date.
 
     Args:
         devices: "auto" (accelerators if any is usable, else the CPU), "all", or device names such
@@ -205,6 +209,11 @@ def warn_tensor_cycles(
             logged once, if its size reached a lasting new maximum in at least 3 of the last 5
             censuses. Each periodic census takes about as long as a call to :func:`census`, and is
             skipped if it would exceed the budget.
+        repeat: "new": warn about new findings, and about known findings whose size has doubled.
+            "each": also warn about each known finding in each collection that freed its tensors.
+        steps: The first and the last step, both included. Collections in other steps are ignored,
+            and :meth:`Watch.step` scans and takes censuses only in these steps. The step is set by
+            :meth:`Watch.step` or :meth:`collect_at.run`; by default, all steps are observed.
         oom: Write a report if the program or a thread ends with an out-of-memory error, as
             :class:`oom_autopsy` does for a block.
 
@@ -240,6 +249,8 @@ def warn_tensor_cycles(
         source_lines=source_lines,
         scan_every=scan_every,
         census_every=census_every,
+        repeat=repeat,
+        steps=steps,
         on_finding=warn,
         on_log=log,
         autopsy=autopsy,
@@ -306,6 +317,7 @@ def watch(
     source_lines: bool = True,
     scan_every: int | None = None,
     census_every: int = 0,
+    steps: tuple[int, int] | None = None,
 ) -> Watch:
     """Watch without issuing warnings or writing files; :meth:`Watch.report` returns the findings.
 
@@ -326,6 +338,7 @@ def watch(
         source_lines=source_lines,
         scan_every=scan_every,
         census_every=census_every,
+        steps=steps,
         on_log=log,
     )
 
@@ -418,7 +431,10 @@ def start(
     source_lines: bool = True,
     scan_every: int | None = None,
     census_every: int = 0,
-    on_finding: Callable[[Finding, str | None], None] | None = None,
+    repeat: str = "new",
+    steps: tuple[int, int] | None = None,
+    follow_steps: bool = False,
+    on_finding: Callable[[Finding, str | None, bool], None] | None = None,
     on_report: Callable[[Report], object] | None = None,
     on_log: Callable[[int, str], None] | None,
     autopsy: oom_autopsy | None = None,
@@ -434,6 +450,10 @@ def start(
     if scan_every is not None:
         scan_every = integer_in("scan_every", scan_every, 0, (1 << 31) - 1)
     census_every = integer_in("census_every", census_every, 0, (1 << 31) - 1)
+    if repeat not in REPEATS:
+        raise ValueError(f"repeat must be one of {', '.join(REPEATS)}, not {repeat!r}")
+    if steps is not None:
+        steps = _step_range(steps)
     read_configuration()
     watch = Watch(
         _native.start_watch(
@@ -448,6 +468,9 @@ def start(
             capture_values,
             scan_every,
             census_every,
+            repeat == "each",
+            steps,
+            follow_steps,
             on_finding,
             on_report,
             excerpts if source_lines else None,
@@ -459,6 +482,15 @@ def start(
     if autopsy is not None:
         autopsy.__enter__()
     return watch
+
+
+def _step_range(steps: tuple[int, int]) -> tuple[int, int]:
+    try:
+        first, last = steps
+    except (TypeError, ValueError):
+        raise ValueError(f"steps must be the first and the last step, not {steps!r}") from None
+    first = integer_in("the first step", first, 0, _LARGEST_STEP)
+    return first, integer_in("the last step", last, first, _LARGEST_STEP)
 
 
 def absolute_folder(report_dir: str | os.PathLike[str] | None) -> str:
@@ -475,10 +507,15 @@ def absolute_folder(report_dir: str | os.PathLike[str] | None) -> str:
         return folder  # the current directory has been removed
 
 
-def warn(finding: Finding, report_path: str | None) -> None:
-    """Log the card of a new finding and issue its warning."""
-    finish_with_multiprocessing(finding, report_path)
+def warn(finding: Finding, report_path: str | None, again: bool) -> None:
+    """Log the card of a new finding and issue its warning; log one line for a known finding."""
+    finish_with_multiprocessing(finding, report_path, again)
     try:
+        if again:
+            sentence = _again_sentence(finding)
+            log(_WARNING, f"{sentence}{_report_line(report_path)}")
+            issue_warning(finding, report_path, sentence)
+            return
         if "ipykernel" in sys.modules:
             from cyclewatch.notebook import display_finding
 
@@ -492,7 +529,16 @@ def warn(finding: Finding, report_path: str | None) -> None:
         log(_ERROR, f"{type(error).__name__}: {error}")
 
 
-def finish_with_multiprocessing(_finding: Finding, _report_path: str | None) -> None:
+def _again_sentence(finding: Finding) -> str:
+    """'again: 12.0 GiB in 3,000 cycles since step 40; cut Engine.hook (train.py:12)'."""
+    size = _native.format_bytes(finding.retained_bytes + finding.shared_bytes)
+    sentence = f"again: {size} in {finding.occurrences:,} cycles"
+    steps = [each.first_step for each in finding.by_process if each.first_step is not None]
+    sentence += f" since step {min(steps)}" if steps else ""
+    return _native.clean_text(f"{sentence}; {finding.remedy}" if finding.remedy else sentence)
+
+
+def finish_with_multiprocessing(_finding: Finding, _report_path: str | None, _again: bool) -> None:
     """Complete the report when a multiprocessing worker ends."""
     # Forked workers, including those of DataLoader, end with os._exit(), which skips atexit.
     global _finisher_pid
@@ -505,8 +551,11 @@ def finish_with_multiprocessing(_finding: Finding, _report_path: str | None) -> 
         util.Finalize(None, _native.shutdown, exitpriority=0)
 
 
-def issue_warning(finding: Finding, report_path: str | None) -> None:
-    """Issue the :class:`TensorCycleWarning` of `finding`, or raise it if warnings are errors."""
+def issue_warning(finding: Finding, report_path: str | None, sentence: str | None = None) -> None:
+    """Issue the :class:`TensorCycleWarning` of `finding`, or raise it if warnings are errors.
+
+    The message is `sentence`, or by default the finding's headline.
+    """
     import warnings
 
     location = finding.cut.location if finding.cut is not None else None
@@ -514,7 +563,7 @@ def issue_warning(finding: Finding, report_path: str | None) -> None:
     known = bool(path) and line.isdigit()
     warnings.warn_explicit(
         # Class names may contain any character, and the message may be printed on a terminal.
-        _native.clean_text(finding.headline) + _report_line(report_path),
+        _native.clean_text(sentence or finding.headline) + _report_line(report_path),
         TensorCycleWarning,
         filename=path if known else _NO_FILE,
         lineno=int(line) if known else 1,

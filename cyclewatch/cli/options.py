@@ -70,6 +70,21 @@ def count(word: str) -> int:
     return int(word)
 
 
+def step_range(word: str) -> list[int]:
+    """Parse a first and a last step, such as "10:15"."""
+    first, colon, last = word.partition(":")
+    if not (colon and first.isdecimal() and last.isdecimal() and int(first) <= int(last)):
+        raise ValueError(f"the first and the last step, such as 10:15, not {word!r}")
+    return [int(first), int(last)]
+
+
+def repeat(word: str) -> str:
+    """Parse which warnings are repeated."""
+    if word not in ("new", "each"):
+        raise ValueError(f"new or each, not {word!r}")
+    return word
+
+
 def names(word: str) -> list[str]:
     """Parse a comma-separated list."""
     return [name for name in word.split(",") if name]
@@ -89,6 +104,8 @@ WATCH_SETTINGS: dict[str, tuple[Callable[[str], object] | None, object]] = {
     "collect_every": (seconds, None),
     "scan_every": (seconds_or_never, None),
     "census_every": (seconds, None),
+    "steps": (step_range, None),
+    "repeat": (repeat, "new"),
     "collect_at_exit": (None, False),
     "follow_fork": (None, False),
     "no_oom": (None, False),

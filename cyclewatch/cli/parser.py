@@ -220,6 +220,13 @@ def _add_run(command: Callable[..., _Parser]) -> None:
         "groups of tensors whose memory use grows; the census runs on the main thread",
     )
     run.setting(
+        "--steps",
+        metavar="FIRST:LAST",
+        help="observe only these training steps, such as 10:15; both are included. The step is the "
+        "number that the program passes to Watch.step() or collect_at.run(), or else the number of "
+        "completed steps of its first torch optimizer (default: observe the whole run)",
+    )
+    run.setting(
         "--collect-at-exit",
         help="call gc.collect() at exit, after the program's exit handlers, to find cycles that "
         "have not been collected yet",
@@ -236,6 +243,12 @@ def _add_run(command: Callable[..., _Parser]) -> None:
     run.setting(
         "--warn",
         help="issue warnings and log cards while the program runs, as warn_tensor_cycles() does",
+    )
+    run.setting(
+        "--repeat",
+        metavar="WHICH",
+        help="with --warn: new (warn about new findings, and about known findings whose size has "
+        "doubled) or each (also warn about known findings in each collection) (default: new)",
     )
     run.setting("-f", "--force", help="replace an existing file named by --output")
     run.setting("-q", "--quiet", help="print nothing at exit")

@@ -21,6 +21,7 @@
 #include "python/layout_check.h"
 #include "python/state_lock.h"
 #include "render/renderer.h"
+#include "report/report_store.h"
 #include "report/source_table.h"
 #include "watch/dispatcher.h"
 #include "watch/main_thread_timer.h"
@@ -147,10 +148,11 @@ watch::Listeners listeners(py::object on_finding,
         };
     }
     if (!on_finding.is_none()) {
-        result.on_finding = [callback = Callback(std::move(on_finding))](
-                                const model::Finding& finding, const std::string& path) {
-            callback.call(std::make_shared<model::Finding>(finding), path_or_none(path));
-        };
+        result.on_finding =
+            [callback = Callback(std::move(on_finding))](
+                const model::Finding& finding, const std::string& path, bool again) {
+                callback.call(std::make_shared<model::Finding>(finding), path_or_none(path), again);
+            };
     }
     if (!on_report.is_none()) {
         result.on_report = [callback = Callback(std::move(on_report))](
@@ -177,6 +179,9 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
                         bool capture_values,
                         const std::optional<int>& scan_every,
                         int census_every,
+                        bool repeat_each,
+                        const std::optional<std::pair<std::int64_t, std::int64_t>>& steps,
+                        bool follow_steps,
                         const py::object& on_finding,
                         const py::object& on_report,
                         const py::object& read_source,
@@ -194,6 +199,11 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
     settings.listeners = listeners(on_finding, on_report, read_source, on_log, find_switch);
     settings.scan_every = scan_every.value_or(watch::kScanIfNotCollected);
     settings.census_every = census_every;
+    settings.repeat = repeat_each ? report::Repeat::each : report::Repeat::doubled;
+    if (steps) {
+        settings.steps = watch::StepRange{.first = steps->first, .last = steps->second};
+    }
+    settings.follow_steps = follow_steps;
     try {
         base::Result<std::shared_ptr<Watch>> started =
             Dispatcher::instance().start(std::move(settings));
@@ -216,6 +226,15 @@ void bind_compat(py::module_& module) {
         py::arg("function"),
         "Calls `function` on the main thread as soon as it may run Python code, like the callbacks "
         "of watches.");
+    module.def(
+        "note_step",
+        [](std::int64_t number, bool counted) {
+            Dispatcher::instance().note_step(number, counted);
+        },
+        Locked(),
+        py::arg("number"),
+        py::arg("counted"),
+        "Sets the step of all watches. `counted`: by cyclewatch, not by the program.");
     module.def(
         "selects_device",
         [](const std::vector<std::string>& devices,

@@ -42,7 +42,8 @@ std::string not_kept_note(const std::string& number) {
 
 Added ReportStore::add(const model::CollectionRecord& record,
                        std::vector<model::Finding> findings,
-                       bool repeated) {
+                       bool repeated,
+                       Repeat repeat) {
     const std::lock_guard lock(mutex_);
     retained_bytes_ += record.released_bytes;
     Added added;
@@ -59,6 +60,12 @@ Added ReportStore::add(const model::CollectionRecord& record,
             if (!repeated) {
                 added.seen.push_back(stored);
             }
+            std::uint64_t& warned_at = warned_at_[*known];
+            const std::uint64_t bytes = model::reached_bytes(stored);
+            if (repeat == Repeat::each || (bytes > 0 && bytes / 2 >= warned_at)) {
+                warned_at = bytes;
+                added.again.push_back(stored);
+            }
             continue;
         }
         add_part(parts, finding.signature, finding);
@@ -68,6 +75,7 @@ Added ReportStore::add(const model::CollectionRecord& record,
         }
         // Store the finding before indexing it, so that a failure cannot leave an index entry
         // without a finding.
+        warned_at_.push_back(model::reached_bytes(finding));
         findings_.push_back(std::move(finding));
         index_.add(findings_.back(), findings_.size() - 1);
         added.fresh.push_back(findings_.back());

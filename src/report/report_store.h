@@ -3,6 +3,7 @@
 // ten thousand equal leaks become one finding. Thread-safe; never calls Python.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -29,7 +30,13 @@ inline constexpr std::size_t kMaxNotes = 100;
 struct Added {
     std::vector<model::Finding> fresh;  // new findings, as stored
     std::vector<model::Finding> seen;   // merged state of findings seen before, unless `repeated`
+    // Merged state of findings seen before that are due for another warning.
+    std::vector<model::Finding> again;
 };
+
+// When a finding that was seen before is due for another warning: once its bytes have doubled since
+// the last warning, or each time.
+enum class Repeat : std::uint8_t { doubled, each };
 
 class ReportStore {
   public:
@@ -43,7 +50,8 @@ class ReportStore {
     // Repeated findings are not indexed again, and Added::seen is empty.
     Added add(const model::CollectionRecord& record,
               std::vector<model::Finding> findings,
-              bool repeated = false);
+              bool repeated = false,
+              Repeat repeat = Repeat::doubled);
 
     // Calls `change` on every finding while holding the lock. `change` must not change signatures
     // or byte counts, and must not call the store.
@@ -72,6 +80,7 @@ class ReportStore {
     model::ProgramInfo program_;
     std::vector<std::string> devices_;
     std::vector<model::Finding> findings_;  // in order of appearance
+    std::vector<std::uint64_t> warned_at_;  // per finding: its bytes at the last warning
     MistakeIndex index_;                    // into findings_
     std::set<std::string> not_kept_;        // signatures beyond the limit
     bool more_not_kept_ = false;            // not_kept_ is full as well

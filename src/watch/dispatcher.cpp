@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -75,6 +76,7 @@ base::Result<std::shared_ptr<Watch>> Dispatcher::start(Settings settings) {
     }
     auto watch = std::make_shared<Watch>(std::move(settings));
     watches_.push_back(watch);
+    update_observing();
     if (!warning.empty()) {
         watch->log(kWarning, warning);
     }
@@ -82,7 +84,17 @@ base::Result<std::shared_ptr<Watch>> Dispatcher::start(Settings settings) {
 }
 
 void Dispatcher::step(const std::shared_ptr<Watch>& watch, std::int64_t number) {
+    program_sets_steps_ = true;
     watch->set_step(number);
+    for (const auto& other : watches_) {
+        if (other->settings().follow_steps) {
+            other->note_step(number);
+        }
+    }
+    update_observing();
+    if (!watch->observes_step()) {
+        return;
+    }
     if (watch->is_census_due()) {
         take_census(watch);
     }
@@ -93,8 +105,26 @@ void Dispatcher::step(const std::shared_ptr<Watch>& watch, std::int64_t number) 
     scan_now(watch, watch->due_scan(began), began);
 }
 
+void Dispatcher::note_step(std::int64_t number, bool counted) {
+    if (counted && program_sets_steps_) {
+        return;
+    }
+    program_sets_steps_ = !counted;
+    for (const auto& watch : watches_) {
+        watch->note_step(number);
+    }
+    update_observing();
+}
+
+void Dispatcher::update_observing() {
+    observing_.clear();
+    std::ranges::copy_if(watches_, std::back_inserter(observing_), [](const auto& watch) {
+        return watch->observes_step();
+    });
+}
+
 void Dispatcher::scan_if_not_collected(const std::shared_ptr<Watch>& watch, bool everything) {
-    if (watch->settings().scan_every == 0) {
+    if (watch->settings().scan_every == 0 || !watch->observes_step()) {
         return;
     }
     attach_oom_observer();
@@ -124,7 +154,7 @@ void Dispatcher::scan_now(const std::shared_ptr<Watch>& watch,
 
 void Dispatcher::take_census(const std::shared_ptr<Watch>& watch) {
     const Clock::time_point began = Clock::now();
-    if (collector::is_under_way_here() || !is_active(watch)) {
+    if (collector::is_under_way_here() || !is_active(watch) || !watch->observes_step()) {
         return;
     }
     try {
@@ -194,6 +224,7 @@ void Dispatcher::stop(const std::shared_ptr<Watch>& watch) {
     if (std::erase(watches_, watch) == 0) {
         return;
     }
+    std::erase(observing_, watch);
     if (watches_.empty()) {
         collector::remove();
         pipeline_.drop_collection();
@@ -257,6 +288,7 @@ void Dispatcher::handle_fork() {
     for (const auto& watch : watches_) {
         watch->start_over(number);
     }
+    update_observing();
     handled_forks_ = number;  // set last, so that the next call retries after an allocation failure
 }
 
@@ -283,7 +315,7 @@ void Dispatcher::on_start(int generation) noexcept {
 }
 
 bool Dispatcher::wants_unreachable() noexcept {
-    return is_inherited() || pipeline_.wants_unreachable(watches_);
+    return is_inherited() || pipeline_.wants_unreachable(observing_);
 }
 
 void Dispatcher::on_unreachable(const collector::UnreachableSet& unreachable) noexcept {
@@ -291,7 +323,7 @@ void Dispatcher::on_unreachable(const collector::UnreachableSet& unreachable) no
         return;
     }
     try {
-        pipeline_.before_sweep(unreachable, watches_);
+        pipeline_.before_sweep(unreachable, observing_);
     } catch (...) {
         pipeline_.drop_capture();
     }
@@ -302,14 +334,14 @@ void Dispatcher::on_stop(const collector::CollectionOutcome& outcome) noexcept {
         return;
     }
     try {
-        pipeline_.after_sweep(outcome, watches_);
+        pipeline_.after_sweep(outcome, observing_);
         if (can_attach_oom_observer()) {
             (void)post(attach_oom_observer);
         }
     } catch (...) {
         pipeline_.drop_capture();
     }
-    pipeline_.count(watches_);
+    pipeline_.count(observing_);
     reschedule_delivery();
 }
 

@@ -43,6 +43,9 @@ class Dispatcher final : public collector::CollectionListener {
     // Sets the step. Takes a census if one is due, and scans the heap if a scan is due. A failed
     // scan is counted as skipped. RUNS PYTHON: readers passed to register_owner().
     void step(const std::shared_ptr<Watch>& watch, std::int64_t number);
+    // Sets the step of all watches, without a census or a scan. `counted`: not set by the program,
+    // but by cyclewatch; ignored once the program has set a step.
+    void note_step(std::int64_t number, bool counted);
     // Scans if automatic collection is off or objects are frozen. Does not change the step number.
     // If `everything` is true, scans the whole heap, regardless of the budget.
     void scan_if_not_collected(const std::shared_ptr<Watch>& watch, bool everything);
@@ -88,6 +91,7 @@ class Dispatcher final : public collector::CollectionListener {
   private:
     Dispatcher() = default;
     void handle_fork();
+    void update_observing();
     void prepare_heap_walk();
     // Creates a watch for one scan.
     std::shared_ptr<Watch> prepare_scan(Settings settings);
@@ -101,6 +105,8 @@ class Dispatcher final : public collector::CollectionListener {
     [[nodiscard]] bool is_inherited() noexcept;
 
     Watches watches_;
+    Watches observing_;  // those that observe the current step
+    bool program_sets_steps_ = false;
     Pipeline pipeline_;
     bool inherited_ = false;
     unsigned handled_forks_ = 0;

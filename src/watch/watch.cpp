@@ -319,12 +319,13 @@ std::shared_ptr<CollectionResult> Watch::add(const model::CollectionRecord& reco
     if (settings_.listeners.on_report) {
         result->found = findings;
     }
-    report::Added added = store_->add(record, std::move(findings), repeated);
+    report::Added added = store_->add(record, std::move(findings), repeated, settings_.repeat);
     if (settings_.listeners.read_source) {
         note_locations(added.fresh);
         note_locations(added.seen);
     }
     result->fresh = std::move(added.fresh);
+    result->again = std::move(added.again);
     counter_->add_owners(record.owners, result->fresh.size());
     if (!record.scan) {
         counter_->add_freed(record.released_bytes);
@@ -388,14 +389,17 @@ void Watch::enqueue(std::function<void()> notification) {
 
 void Watch::notify_findings(const std::shared_ptr<CollectionResult>& result) {
     const std::string path = writer_ != nullptr ? writer_->path() : "";
-    for (std::size_t i = 0; i < result->fresh.size(); ++i) {
-        if (result->fresh[i].status != model::Status::fresh) {
-            continue;
+    for (const bool again : {false, true}) {
+        for (model::Finding& finding : again ? result->again : result->fresh) {
+            if (finding.status != model::Status::fresh) {
+                continue;
+            }
+            // `result` keeps `finding` alive.
+            enqueue([self = shared_from_this(), result, &finding, path, again] {
+                self->store_->fill_source(finding);
+                self->settings_.listeners.on_finding(finding, path, again);
+            });
         }
-        enqueue([self = shared_from_this(), result, i, path] {
-            self->store_->fill_source(result->fresh[i]);
-            self->settings_.listeners.on_finding(result->fresh[i], path);
-        });
     }
 }
 

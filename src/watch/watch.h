@@ -43,7 +43,9 @@ inline constexpr int kWarning = 30;  // logging.WARNING
 // Callbacks may run any Python code and must not throw.
 struct Listeners {
     // Called for each new finding. `report_path` is "" if no report file is written.
-    std::function<void(const model::Finding&, const std::string& report_path)> on_finding;
+    // `again` is true if the finding was reported before (Settings::repeat).
+    std::function<void(const model::Finding&, const std::string& report_path, bool again)>
+        on_finding;
     // Called for each collection that found unreachable owners, with a report of that collection.
     std::function<void(std::shared_ptr<const model::Report>)> on_report;
     // Reads the source code at locations ("path:line"). If `read_source` is null, reports contain
@@ -60,6 +62,12 @@ struct Listeners {
 // objects are frozen.
 inline constexpr int kScanIfNotCollected = -1;
 
+// The first and the last step.
+struct StepRange {
+    std::int64_t first = 0;
+    std::int64_t last = 0;
+};
+
 // Validated settings of a watch.
 struct Settings {
     device::DeviceSelection devices;
@@ -72,6 +80,10 @@ struct Settings {
     bool capture_values = false;
     int scan_every = kScanIfNotCollected;  // steps between scans; 0: never
     int census_every = 0;                  // calls to step() between censuses; 0: never
+    report::Repeat repeat = report::Repeat::doubled;
+    // Collections, scans and censuses in other steps are ignored. nullopt: none are.
+    std::optional<StepRange> steps;
+    bool follow_steps = false;  // has the step number that the program sets for other watches
     Listeners listeners;
 };
 
@@ -113,6 +125,7 @@ class StatsCounter {
 // allocation sites may still be added.
 struct CollectionResult {
     std::vector<model::Finding> fresh;  // signatures seen for the first time
+    std::vector<model::Finding> again;  // reported before, and due for another warning
     std::vector<model::Finding> found;  // all findings; empty without on_report
 };
 
@@ -147,6 +160,13 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void set_step(std::int64_t step) noexcept {
         step_ = step;
         ++steps_;
+    }
+    // Sets the step number only, without counting a call to step().
+    void note_step(std::int64_t step) noexcept { step_ = step; }
+    // False if the current step is not in Settings::steps.
+    [[nodiscard]] bool observes_step() const noexcept {
+        return !settings_.steps ||
+               (settings_.steps->first <= step_ && step_ <= settings_.steps->last);
     }
     // The scope of the scan that is due in this step, if any. Scans with frozen objects and scans
     // without them each take at most the fraction `settings().budget` of wall time.

@@ -404,6 +404,52 @@ def test_collect_at_exit_and_collect_every(python, program, tmp_path, before):
     assert (outcome.stdout, outcome.stderr) == (b"collected\n", b"")
 
 
+OPTIMIZER_STEPS = """\
+import gc
+import torch
+
+class Node:
+    def __init__(self):
+        self.me = self
+        self.data = torch.ones(1000)
+
+model = torch.nn.Linear(2, 2)
+optimizers = [torch.optim.SGD(model.parameters(), lr=0.1) for _ in range(2)]
+for step in range(6):
+    Node()
+    gc.collect()
+    for optimizer in optimizers:
+        optimizer.step()
+"""
+
+
+def test_steps_are_those_of_the_first_optimizer(python, program, tmp_path):
+    program(OPTIMIZER_STEPS)
+    python.both("program.py", options=["-o", "steps.json", "--steps", "2:3"])
+    report = cyclewatch.Report.load(tmp_path / "steps.json")
+    assert [each.step for each in report.collections] == [2, 3]
+    assert report.findings[0].occurrences == 2
+
+
+def test_steps_are_those_that_the_program_sets(python, program, tmp_path):
+    loop = (
+        "with cyclewatch.watch() as watch:\n    for step in range(6):\n        watch.step(step)\n"
+    )
+    body = textwrap.dedent(LEAK).replace("gc.collect()", "")
+    body = body.replace("for _ in range(3):\n    Node()", f"{loop}        Node(); gc.collect()")
+    program(body)
+    python.both("program.py", options=["-o", "steps.json", "--steps", "2:4"])
+    report = cyclewatch.Report.load(tmp_path / "steps.json")
+    assert [each.step for each in report.collections] == [2, 3, 4]
+
+
+def test_repeat(python, program):
+    program(textwrap.dedent(LEAK).replace("    Node()", "    Node(); gc.collect()"))
+    for repeat, number in (("new", 1), ("each", 2)):
+        outcome = python.run("--warn", "--repeat", repeat, "program.py")
+        assert outcome.stderr.count(b"TensorCycleWarning: again: ") == number
+
+
 WAITS_FOR_A_SCAN = """\
 import gc, glob
 import cyclewatch

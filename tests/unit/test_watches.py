@@ -4,6 +4,7 @@
 import gc
 import logging
 import time
+import warnings
 
 import pytest
 from owners import Buffer, Node
@@ -371,3 +372,105 @@ def test_a_budget_of_one_is_no_limit():
     report = report_of_two_leaks(1.0)
     assert report.findings[0].occurrences == 2
     assert report.stats.skipped == {}
+
+
+def warnings_of(repeat, cycles, tmp_path, caplog):
+    """Which of the collections, each of one cycle, led to a warning, and the messages."""
+    warned, messages = [], []
+    watch = cyclewatch.warn_tensor_cycles(
+        devices="cpu", budget=1, repeat=repeat, formats=(), report_dir=tmp_path, oom=False
+    )
+    with watch:
+        for number in range(1, cycles + 1):
+            watch.step(number)
+            caplog.clear()
+            with warnings.catch_warnings(record=True) as issued:
+                warnings.simplefilter("always")
+                Node(Buffer(1024))
+                gc.collect()
+            if issued:
+                warned.append(number)
+                messages.append((str(issued[0].message), caplog.messages))
+    return warned, messages
+
+
+def test_known_finding_warns_again_when_its_size_has_doubled(tmp_path, caplog):
+    warned, messages = warnings_of("new", 9, tmp_path, caplog)
+    assert warned == [1, 2, 4, 8]
+    message, logged = messages[-1]
+    assert message.startswith("again: 8.0 KiB in 8 cycles since step 1; cut ")
+    assert logged == [message]
+    assert not messages[0][0].startswith("again")
+
+
+def test_known_finding_warns_in_each_collection(tmp_path, caplog):
+    warned, messages = warnings_of("each", 4, tmp_path, caplog)
+    assert warned == [1, 2, 3, 4]
+    assert messages[2][0].startswith("again: 3.0 KiB in 3 cycles since step 1")
+
+
+def test_ignored_finding_never_warns_again(tmp_path, caplog):
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        Node(Buffer(1024))
+        gc.collect()
+    [finding] = watch.report().findings
+    cyclewatch.ignore(signature=finding.signature, reason="test")
+    try:
+        assert warnings_of("each", 2, tmp_path, caplog)[0] == []
+    finally:
+        cyclewatch._native.configure("{}")
+
+
+def test_only_the_selected_steps_are_observed():
+    every = cyclewatch.watch(devices="cpu", budget=1)
+    with every, cyclewatch.watch(devices="cpu", budget=1, steps=(2, 3)) as watch:
+        Node(Buffer(1))
+        gc.collect()
+        for step in range(6):
+            watch.step(step)
+            Node(Buffer(1 << step))
+            gc.collect()
+        assert [each.step for each in watch.report().collections] == [2, 3]
+        assert watch.report().retained_bytes == 4 + 8
+        assert watch.stats.collections == 2
+        assert every.report().retained_bytes == 1 + 63
+        watch.step(2)
+        Node(Buffer(100))
+        gc.collect()
+        assert watch.report().retained_bytes == 4 + 8 + 100
+
+
+def test_no_scan_and_no_census_in_other_steps():
+    with cyclewatch.watch(
+        devices="cpu", budget=1, steps=(1, 1), scan_every=1, census_every=1
+    ) as watch:
+        Node(Buffer(1))
+        live = Buffer(7)
+        watch.step(0)
+        assert (watch.stats.scans, watch.report().live_owners) == (0, [])
+        watch.step(1)
+        assert watch.stats.scans == 1
+        assert watch.report().live_owners[0].nbytes == live.facts["nbytes"]
+
+
+def test_collect_at_sets_the_step_of_watches():
+    with (
+        cyclewatch.watch(devices="cpu", budget=1, steps=(4, 4)) as watch,
+        cyclewatch.collect_at(every=2) as collector,
+    ):
+        for step in range(1, 7):
+            Node(Buffer(step))
+            collector.run(step)
+        assert [each.step for each in watch.report().collections] == [4]
+        assert watch.report().retained_bytes == 3 + 4
+
+
+@pytest.mark.parametrize("steps", [5, (1,), (1, 2, 3), (-1, 2), (3, 2), ("a", "b"), (1.5, 2)])
+def test_invalid_steps(steps):
+    with pytest.raises((TypeError, ValueError), match="step"):
+        cyclewatch.watch(steps=steps)
+
+
+def test_invalid_repeat():
+    with pytest.raises(ValueError, match="new, each"):
+        cyclewatch.warn_tensor_cycles(repeat="always")
