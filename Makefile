@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each target installs what it needs and does not repeat finished work.
 .DEFAULT_GOAL := help
-.PHONY: help build demo test gpu-test bench bench-check soak regrtest matrix real fuzz sanitize wheel docs lint format clean
+.PHONY: help build demo test gpu-test bench bench-check soak regrtest matrix real fuzz sanitize graphviz-static wheel docs lint format clean
 
 export JOBS ?= 2
 
@@ -70,8 +70,14 @@ sanitize: ## Run tests under AddressSanitizer, UBSan, ThreadSanitizer and valgri
 	@scripts/build tsan
 	@scripts/sanitize asan tsan valgrind
 
+graphviz-static: ## Run the C++ tests of pictures with the static Graphviz of the wheels
+	@scripts/bootstrap wheel
+	@scripts/build static core_tests static_graphviz_tests
+	@.build/static/tests/core_tests --gtest_brief=1
+	@.build/static/tests/static_graphviz_tests --gtest_brief=1
+
 wheel: ## Build the source distribution and a wheel per interpreter into dist/
-	@scripts/bootstrap
+	@scripts/bootstrap wheel
 	@scripts/wheel $(INTERPRETERS)
 
 docs: ## Build the documentation site in .build/site; warnings are errors

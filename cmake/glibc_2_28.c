@@ -23,6 +23,7 @@ USE_OLD_VERSION(dlclose);
 USE_OLD_VERSION(dlerror);
 USE_OLD_VERSION(dlopen);
 USE_OLD_VERSION(dlsym);
+USE_OLD_VERSION(exp);
 USE_OLD_VERSION(hypot);
 USE_OLD_VERSION(pthread_create);
 USE_OLD_VERSION(pthread_detach);
@@ -51,6 +52,10 @@ HIDDEN int stat(const char* path, struct stat* status) {
 
 HIDDEN int lstat(const char* path, struct stat* status) {
     return (int)syscall(SYS_newfstatat, AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
+}
+
+HIDDEN int fstat(int descriptor, struct stat* status) {
+    return (int)syscall(SYS_fstat, descriptor, status);
 }
 
 HIDDEN int stat64(const char* path, struct stat64* status) {

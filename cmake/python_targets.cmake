@@ -53,6 +53,11 @@ function(cyclewatch_add_python_targets executable suffix)
     if(CYCLEWATCH_BUILD_TESTS)
         target_compile_definitions(${module} PRIVATE PYBIND11_ASSERT_GIL_HELD_INCREF_DECREF)
     endif()
+    if(CYCLEWATCH_GRAPHVIZ_ROOT)
+        # Leaves out what the layout does not use, and hides the rest from other libraries, such as
+        # another Graphviz in the process.
+        target_link_options(${module} PRIVATE LINKER:--gc-sections "LINKER:--exclude-libs,ALL")
+    endif()
     if(CYCLEWATCH_OLD_GLIBC)
         target_sources(${module} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/glibc_2_28.c")
         target_link_options(${module} PRIVATE -static-libstdc++ "LINKER:--exclude-libs,ALL")
