@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each target installs what it needs and does not repeat finished work.
 .DEFAULT_GOAL := help
-.PHONY: help build demo test gpu-test bench bench-check soak regrtest matrix real fuzz sanitize graphviz-static wheel docs lint format clean
+.PHONY: help build demo test gpu-test gpu-kit bench bench-check soak regrtest matrix real fuzz sanitize graphviz-static wheel docs lint format clean
 
 export JOBS ?= 2
 
@@ -42,7 +42,12 @@ soak: ## Run a leaking training loop for half an hour; WRITE=1 updates docs/perf
 gpu-test: ## Run the checks that need a CUDA device; updates docs/gpu.md if there is one
 	@scripts/bootstrap test
 	@scripts/build dev _native
-	@.venv/bin/python tests/gpu/run.py
+	@status=0; .venv/bin/python tests/gpu/run.py --json .build/gpu.json || status=$$?; \
+		.venv/bin/python tests/gpu/page.py .build/gpu.json && exit $$status
+
+gpu-kit: ## Make .build/gpu-kit, a folder to run these checks on a machine without network
+	@scripts/bootstrap wheel
+	@scripts/gpu-kit
 
 regrtest: ## Compare CPython's own tests with and without a watch in every process, or WATCH=scan
 	@scripts/bootstrap

@@ -3,7 +3,8 @@
 
 There are three sources: interpreters on this machine, packages from another Debian release, and
 Debian source packages. An interpreter packaged for another release is unpacked into a directory and
-runs with that release's C library.
+runs with that release's C library. One row adds torch's CUDA build to an interpreter; it imports
+and runs on machines without a GPU.
 """
 
 import dataclasses
@@ -223,6 +224,23 @@ def with_torch(release, version):
     return debian_packages(release, version, *packages, folder=f"{release}-torch")
 
 
+def with_cuda_build(version):
+    """An interpreter on this machine with the package index's torch, a CUDA build of 5 GB."""
+
+    def provide():
+        base = on_this_machine(version)().executable
+        folder = MATRIX / "environments" / f"{version}-cuda"
+        if not (folder / "made").exists():
+            log = MATRIX / "logs" / f"{folder.name}.log"
+            shutil.rmtree(folder, ignore_errors=True)
+            run(base, "-m", "venv", folder, log=log)
+            run(folder / "bin" / "pip", "install", "--quiet", "torch", "numpy", log=log)
+            (folder / "made").touch()
+        return Provided(folder / "bin" / f"python{version}")
+
+    return provide
+
+
 def running_interpreter():
     """The interpreter of .venv, with the pinned torch."""
     return Provided(Path(sys.executable))
@@ -244,4 +262,5 @@ ENTRIES = [
     # The oldest and the newest torch in Debian.
     Entry("3.13-torch", with_torch("trixie", "3.13"), module_of="3.13"),
     Entry("3.14-torch", with_torch("sid", "3.14"), module_of="3.14"),
+    Entry("3.12-cuda", with_cuda_build("3.12"), module_of="3.12"),
 ]
