@@ -55,10 +55,6 @@ def main(arguments: argparse.Namespace) -> int:
 
 def rendered(report: cyclewatch.Report, to: str) -> str | bytes:
     """`report` in the format `to`."""
-    if to == "heapsnapshot":
-        from cyclewatch.cli import heap_snapshot
-
-        return heap_snapshot.render(report)
     if to == "png":
         return _png(report)
     text: str = getattr(report, f"to_{to}")()

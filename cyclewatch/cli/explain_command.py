@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import datetime
 import difflib
 import json
 import os
@@ -24,18 +23,13 @@ _FIELDS = ("id", "title", "shape", "explanation", "advice", "before", "after", "
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Print the pattern or diff.
-
-    Return Status.NO if no diff is proposed, or if no finding has the signature.
-    """
+    """Print the pattern; return Status.NO if no finding has the signature."""
     subject = arguments.subject
     if not subject.startswith(_SIGNATURE):
-        if arguments.diff:
-            raise Failure(f"--diff expects a signature, not {subject!r}", Status.USAGE)
         return _explain(_pattern(subject), None, arguments)
     loaded = inputs.load(arguments.files or [os.curdir])
     found = [
-        (finding, each.report)
+        finding
         for each in loaded
         for finding in each.report.findings
         if subject in finding.signatures
@@ -45,32 +39,9 @@ def main(arguments: argparse.Namespace) -> int:
             f"no finding has the signature {subject} in the {len(loaded)} reports read",
             Status.NO,
         )
-    finding, report = found[0]
-    if arguments.diff:
-        return _print_diff(finding, report, arguments.json)
+    finding = found[0]
     known = {pattern.id: pattern for pattern in cyclewatch.patterns()}
     return _explain(known.get(finding.pattern), finding, arguments)
-
-
-def _print_diff(finding: cyclewatch.Finding, report: cyclewatch.Report, as_json: bool) -> int:
-    from cyclewatch import source_diff, source_edit
-
-    diff, reason = None, None
-    try:
-        starts = [datetime.datetime.fromisoformat(each.started_at) for each in report.processes]
-        diff = source_diff.propose(finding, min(each.timestamp() for each in starts))
-    except source_edit.NoDiff as error:
-        reason = str(error)
-    except (ValueError, OverflowError):
-        reason = "the report has no valid start time, so the source may have changed since the run"
-    if as_json:
-        data = {"signature": finding.signature, "diff": diff, "reason": reason}
-        terminal.raw(json.dumps(data, indent=1) + "\n")
-    elif diff:
-        terminal.raw(diff)
-    if reason:
-        terminal.complain(f"no diff for {finding.signature}: {reason}")
-    return Status.OK if diff else Status.NO
 
 
 def _pattern(name: str) -> cyclewatch.Pattern:

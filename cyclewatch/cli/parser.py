@@ -331,13 +331,6 @@ def _add_readers(command: Callable[..., _Parser]) -> None:
         "signature, search the reports for the finding, and also print its card and all code "
         "locations to change.",
     )
-    explain.switch(
-        "--diff",
-        help="for a signature: print a source change that removes the cycle, as a unified diff for "
-        "patch -p0 or git apply -p0. Exits with 1 and prints a reason if the change "
-        "cannot be made mechanically, the source has changed since the run, the report has no "
-        "source lines, or the source is not below the current directory",
-    )
     _add_layout(explain)
     explain.add_argument(
         "subject",
@@ -384,8 +377,8 @@ def _add_writers(command: Callable[..., _Parser]) -> None:
         "convert",
         "convert reports to another format",
         "Convert reports to the format given by --to or by the suffix of --output. Without "
-        "--output, each result is written next to its report. heapsnapshot is the format of the "
-        "memory panel in Chrome DevTools; png needs rsvg-convert, resvg or inkscape.",
+        "--output, each result is written next to its report. png needs rsvg-convert, resvg or "
+        "inkscape.",
     )
     convert.option(
         *("-t", "--to"), metavar="FORMAT", choices=options.CONVERSIONS, help="output format"

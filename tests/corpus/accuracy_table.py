@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from cyclewatch import source_diff
-
 SWITCH = "CYCLEWATCH_UPDATE_ACCURACY"
 
 HEAD = """\
@@ -83,42 +81,6 @@ The following programs received a verdict other than *first*:
 |---|---|---|
 {rows}
 """
-
-DIFFS = """\
-
-## Proposed changes
-
-`cyclewatch explain --diff` can propose a change to the source for {patterns} patterns. To check the
-proposals, each diff was applied to a copy of its program, and the program was run again. *Removed*
-means that the changed program exited with the same status and output as before, and that the
-collector found no unreachable tensor. Half of the trial programs, selected by a checksum of their
-names, were not examined while the code that proposes diffs was written. In the first run on that
-half, 18 of 18 diffs removed the finding.
-
-After that run, rules were added that suppress unsafe diffs, because some diffs had broken other
-programs. The first rule was derived from a published library: no diff is proposed for a function
-that is stored in a public attribute. According to the other rules, no diff is proposed if the code
-compares or inspects the function, or assigns to the attribute a value that does not support weak
-references. In addition, no diff is proposed if the code uses an attribute or item of an object that
-the diff would free. This last rule was derived from the unseen half, so that half no longer shows
-how well diffs work for unseen programs.
-
-| Programs with such a pattern | Number | Diff proposed | Removed | No diff |
-|---|---|---|---|---|
-{groups}
-
-{failures}{alarming}Without a diff:
-
-| Program | Pattern | Reason |
-|---|---|---|
-{rows}
-"""
-
-GROUPS = {
-    "case": "cases",
-    "trial": "trial programs, first half",
-    "unseen trial": "trial programs, unseen half",
-}
 
 TAIL = """\
 
@@ -234,42 +196,7 @@ def trials_text(trials):
     return TRIALS.format(count=len(trials), counts=enumeration(counts), rows="\n".join(rows))
 
 
-def diffs_text(diffs, trials):
-    diffs = {name: one for name, one in diffs.items() if one["pattern"] in source_diff.PATTERNS}
-    groups = []
-    for group, title in GROUPS.items():
-        verdicts = [one["verdict"] for one in diffs.values() if one["group"] == group]
-        proposed = len(verdicts) - verdicts.count("")
-        removed = verdicts.count("removed")
-        groups.append(
-            f"| {title} | {len(verdicts)} | {proposed} | {removed} ({removed / proposed:.0%}) "
-            f"| {verdicts.count('')} |"
-        )
-    failures = "".join(
-        f"- `{name}` ({one['pattern']}): {one['verdict']}\n"
-        for name, one in diffs.items()
-        if one["verdict"] not in ("", "removed")
-    )
-    alarming = [
-        f"`{name}`"
-        for name, one in diffs.items()
-        if one["diff"] and trials.get(name, {}).get("verdict") == "alarming"
-    ]
-    rows = [
-        f"| `{name}` | {one['pattern']} | {one['reason']} |"
-        for name, one in diffs.items()
-        if not one["diff"]
-    ]
-    return DIFFS.format(
-        patterns=len(source_diff.PATTERNS),
-        groups="\n".join(groups),
-        failures=f"Not removed:\n\n{failures}\n" if failures else "",
-        alarming=f"The suggestion is *alarming*: {', '.join(alarming)}.\n\n" if alarming else "",
-        rows="\n".join(rows),
-    )
-
-
-def text_of(outcomes, trials, diffs):
+def text_of(outcomes, trials):
     versions = [outcome["version"] for outcome in outcomes]
     plain = [outcome["cases"]["plain"] for outcome in outcomes]
     lines = ["| Python | Cases | First | Within three |", "|---|---|---|---|"]
@@ -290,14 +217,13 @@ def text_of(outcomes, trials, diffs):
         + libraries()
         + trials_text(trials)
         + (Path(__file__).parent / "ablation.md").read_text()
-        + diffs_text(diffs, trials)
         + TAIL.format(either=", ".join(either), controls="\n".join(controls))
     )
 
 
-def check(path, outcomes, trials, diffs):
+def check(path, outcomes, trials):
     """Compare the file at `path` with the outcomes, or rewrite it if requested."""
-    text = text_of(outcomes, trials, diffs)
+    text = text_of(outcomes, trials)
     stored, section, rest = path.read_text().partition(LIVE_SECTION)
     if os.environ.get(SWITCH):
         path.write_text(text + section + rest)

@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 
 import cyclewatch
-from cyclewatch.cli import heap_snapshot
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -366,8 +365,6 @@ def main():
         page = folder / f"{make.__name__}.html"
         page.unlink(missing_ok=True)
         cyclewatch.Report.load(source).save(page)
-    snapshot = heap_snapshot.render(cyclewatch.Report.load(folder / "golden.json"))
-    (folder / "golden.heapsnapshot").write_text(snapshot, encoding="ascii")
     page = folder / "real.html"
     page.unlink(missing_ok=True)
     real(page)
