@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 
-RUN_VARIABLE = "CYCLEWATCH_RUN"  # the settings of ``cyclewatch run``, as JSON
+RUN_VARIABLE = "CYCLEWATCH_RUN"  # the process id and settings of ``cyclewatch run``, as JSON
 
 _YES = ("1", "true", "yes", "on")
 _NO = ("", "0", "false", "no", "off")
@@ -30,7 +30,7 @@ def start() -> None:
     """Watch this process. On failure, prints one line to stderr."""
     global _tried
     # Children must not inherit the settings of `run`.
-    run = os.environ.pop(RUN_VARIABLE, None)
+    run = _settings_of_run(os.environ.pop(RUN_VARIABLE, None))
     if _tried:
         return  # in a virtual environment, .pth files are processed twice
     _tried = True
@@ -46,13 +46,30 @@ def start() -> None:
         os._exit(2)
 
 
-def _start_watch(run: str | None) -> None:
+def _settings_of_run(text: str | None) -> dict[str, object] | None:
+    """The settings that ``cyclewatch run`` passed to this process; None if there are none.
+
+    A variable that is left over in the environment names another process.
+    """
+    if text is None:
+        return None
+    import json
+
+    try:
+        process, settings = json.loads(text)
+    except (TypeError, ValueError):
+        process, settings = None, None
+    if process == os.getpid() and isinstance(settings, dict):
+        return settings
+    _print_error(f"cyclewatch: {RUN_VARIABLE} is ignored; it is set only by `cyclewatch run`")
+    return None
+
+
+def _start_watch(run: dict[str, object] | None) -> None:
     script = script_name(sys.argv[0] if sys.argv else "", sys.orig_argv)
     if run is not None:
-        import json
-
-        settings = json.loads(run)
-    elif script == "cyclewatch" or not _boolean("CYCLEWATCH", os.environ["CYCLEWATCH"]):
+        settings = run
+    elif script == "cyclewatch" or not _boolean("CYCLEWATCH", os.environ.get("CYCLEWATCH", "")):
         return  # do not watch our own command
     else:
         settings = _settings()
@@ -84,6 +101,7 @@ def _print_error(sentence: str) -> None:
 def _settings() -> dict[str, object]:
     from cyclewatch.cli.options import WATCH_SETTINGS, variable
 
+    _complain_about_typos([variable(name) for name in WATCH_SETTINGS])
     settings: dict[str, object] = {}
     for name, (convert, default) in WATCH_SETTINGS.items():
         word = os.environ.get(variable(name), "")
@@ -95,6 +113,16 @@ def _settings() -> dict[str, object]:
         except ValueError as error:
             raise ValueError(f"{variable(name)} expects {error}") from None
     return settings
+
+
+def _complain_about_typos(known: list[str]) -> None:
+    for name in os.environ:
+        if name.startswith("CYCLEWATCH_") and name not in known:
+            import difflib
+
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.85)
+            if near:
+                _print_error(f"cyclewatch: {name} is not a setting; did you mean {near[0]}?")
 
 
 def _boolean(name: str, word: str) -> bool:
@@ -111,6 +139,13 @@ def script_name(first: str, words: list[str]) -> str:
         words: The command line, including the module after -m.
     """
     if first == "-m":
-        at, option = next((at, word[2:]) for at, word in enumerate(words) if word.startswith("-m"))
+        at, word = next((at, word) for at, word in enumerate(words) if _ends_options(word))
+        option = word[word.index("m") + 1 :]
         return (option or words[at + 1]).removesuffix(".__main__")
     return "python" if first in ("", "-", "-c") else os.path.basename(first.rstrip("/"))
+
+
+def _ends_options(word: str) -> bool:
+    """Whether `word` contains the option -m, which may follow other letters: -m, -um, -Immodule."""
+    letters = word.partition("m")[0]
+    return word[:1] == "-" and word[1:2] != "-" and "m" in word and not set(letters) & set("WXc")

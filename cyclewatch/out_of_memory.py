@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
-from cyclewatch import oom_memory, oom_observer, wording
-from cyclewatch._native import report_stem, write_file
+from cyclewatch import _native, oom_memory, oom_observer, wording
 from cyclewatch.oom_errors import (
     exception_chain,
     is_device_error,
@@ -20,17 +20,16 @@ from cyclewatch.watches import absolute_folder, log
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Any
 
 _ERROR = 40  # logging.ERROR
 _NOTE = "cyclewatch: "
+_MOST_NAMES = 1000  # of report files in a folder
 
 # The active autopsies, oldest first; the last one decides where the report is written.
 _active: list[oom_autopsy] = []
+_written: set[str] = set()  # the reports of this process
 # The last failure that torch's observer reported, and its report file.
 _observed: tuple[oom_memory.Memory, str | None] | None = None
-# For each module (sys, threading): our exception hook, and the hook that it replaced.
-_hooks: dict[Any, tuple[Any, Any]] = {}
 
 
 class oom_autopsy:  # noqa: N801 - used like a function, as in contextlib
@@ -64,16 +63,18 @@ class oom_autopsy:  # noqa: N801 - used like a function, as in contextlib
             created if it does not exist. If it is not writable, the temporary directory is used.
 
     Examples:
-        >>> with cyclewatch.oom_autopsy() as autopsy:
-        ...     bytearray(1 << 62)
-        Traceback (most recent call last):
-        MemoryError
-        cyclewatch: ...
+        >>> try:
+        ...     with cyclewatch.oom_autopsy() as autopsy:
+        ...         bytearray(1 << 62)
+        ... except MemoryError as error:
+        ...     print(error.__notes__[0])
+        cyclewatch: out of memory on cpu: ...
     """
 
     def __init__(self, *, report_dir: str | os.PathLike[str] | None = None) -> None:
         """Store the arguments; observation begins with the ``with`` block."""
         self._folder = absolute_folder(report_dir)
+        self._creates_folder = not os.path.exists(self._folder)
         self.report_path: str | None = None
         self._handled = 0
 
@@ -96,13 +97,10 @@ class oom_autopsy:  # noqa: N801 - used like a function, as in contextlib
 
 def start(autopsy: oom_autopsy) -> None:
     """Observe errors until :func:`stop`. Idempotent."""
-    import threading
-
     if autopsy not in _active:
         _active.append(autopsy)
     oom_memory.keep_reserve()
-    _install_hook(sys)
-    _install_hook(threading)
+    _native.set_failure_handler(_annotate)
     oom_observer.start(_on_device_failure)
 
 
@@ -111,11 +109,7 @@ def stop(autopsy: oom_autopsy) -> None:
     if autopsy in _active:
         _active.remove(autopsy)
     if not _active:
-        for module, (hook, previous) in _hooks.items():
-            # A hook that was installed after ours may call ours, which then only calls `previous`.
-            if module.excepthook is hook:
-                module.excepthook = previous
-        _hooks.clear()
+        _native.set_failure_handler(None)
         oom_memory.release_reserve()
         oom_observer.stop()
 
@@ -127,21 +121,36 @@ def _on_device_failure(memory: oom_memory.Memory) -> None:
 
 
 def _write(autopsy: oom_autopsy, text: str) -> str | None:
-    """Write a report, replacing any earlier one. Return its path, or None on failure."""
+    """Write a report, replacing this process's earlier one. Return its path, or None."""
     for folder in (autopsy._folder, None):
         if folder is None:
             import tempfile
 
             folder = tempfile.gettempdir()
-        path = os.path.join(folder, f"{report_stem()}-oom.txt")
         try:
-            os.makedirs(folder, exist_ok=True)
-            write_file(path, text.encode(errors="replace"), replace=True, owner_only=True)
+            if autopsy._creates_folder:
+                os.makedirs(folder, exist_ok=True)
+            path = _write_new(folder, text.encode(errors="replace"))
         except OSError:
             continue
         autopsy.report_path = path
         return path
     return None
+
+
+def _write_new(folder: str, contents: bytes) -> str:
+    """Write a file and return its path. Replaces only files that this process has written."""
+    for number in range(1, _MOST_NAMES):
+        suffix = "" if number == 1 else f"-{number}"
+        path = os.path.join(folder, f"{_native.report_stem()}-oom{suffix}.txt")
+        with contextlib.suppress(FileExistsError):
+            if path in _written:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
+            _native.write_file(path, contents, replace=False, owner_only=True)
+            _written.add(path)
+            return path
+    raise FileExistsError(folder)
 
 
 def _annotate(error: BaseException, handled: int = 0) -> None:
@@ -162,14 +171,17 @@ def _annotate(error: BaseException, handled: int = 0) -> None:
 
 
 def _has_note(error: BaseException) -> bool:
-    notes = getattr(error, "__notes__", None)  # the program may have set it to anything
+    try:
+        notes = getattr(error, "__notes__", None)  # the program may have set it to anything
+    except BaseException:
+        return False  # a property of the program, which may raise SystemExit
     return isinstance(notes, list) and any(str(note).startswith(_NOTE) for note in notes)
 
 
 def _add_note(error: BaseException, note: str) -> None:
     try:
         error.add_note(note)
-    except Exception:
+    except (Exception, SystemExit):
         log(_ERROR, note)  # add_note() may be overridden, or __notes__ may be invalid
 
 
@@ -195,21 +207,3 @@ def _is_failure_of(error: BaseException, memory: oom_memory.Memory) -> bool:
         and memory.requested is not None
         and abs(size - memory.requested) <= memory.requested // 100
     )
-
-
-def _install_hook(module: Any) -> None:
-    """Make our hook the ``excepthook`` of `module`, unless it already is."""
-    previous = module.excepthook
-    if module in _hooks and _hooks[module][0] is previous:
-        return
-
-    def hook(*arguments: Any) -> None:
-        if _active:
-            # sys passes type, exception and traceback; threading passes them as one object.
-            error = arguments[1] if len(arguments) > 1 else arguments[0].exc_value
-            if error is not None:
-                _annotate(error)
-        previous(*arguments)
-
-    _hooks[module] = (hook, previous)
-    module.excepthook = hook

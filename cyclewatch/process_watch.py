@@ -145,7 +145,8 @@ class ProcessWatch:
 
     @staticmethod
     def _print_with_paths(text: str, paths: Iterable[object]) -> None:
-        _print("\n".join([text, *(f"report: {path}" for path in paths)]))
+        lines = [text, *(f"report: {_native.clean_text(str(path))}" for path in paths)]
+        _print("\n".join(lines))
 
 
 def _print(text: str) -> None:

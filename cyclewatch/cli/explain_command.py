@@ -36,7 +36,7 @@ def main(arguments: argparse.Namespace) -> int:
     ]
     if not found:
         raise Failure(
-            f"no finding has the signature {subject} in the {len(loaded)} reports read",
+            f"no finding has the signature {subject} in {inputs.count_of(len(loaded))}",
             Status.NO,
         )
     finding = found[0]

@@ -37,6 +37,11 @@ def load(arguments: list[str]) -> list[Input]:
     return loaded
 
 
+def count_of(reports: int) -> str:
+    """A phrase for messages: "the report", or "the 3 reports"."""
+    return "the report" if reports == 1 else f"the {reports} reports"
+
+
 def load_pair(before: str, after: str) -> tuple[cyclewatch.Report, cyclewatch.Report]:
     """Load the two reports to compare."""
     if before == after == "-":
@@ -102,7 +107,8 @@ def _read(path: str, certain: bool) -> cyclewatch.Report | None:
         return cyclewatch.Report.load(path)
     except cyclewatch.ReportFormatError as error:
         if certain:
-            raise Failure(str(error)) from None
+            hint = f"; did you mean cyclewatch run {path}?" if path.endswith(".py") else ""
+            raise Failure(f"{error}{hint}") from None
         terminal.note(f"skipped: {error}")
         return None
     except UnicodeError:

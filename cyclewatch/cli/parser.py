@@ -7,6 +7,7 @@ The manual page, docs/command_line.md and shell completion are generated from th
 from __future__ import annotations
 
 import argparse
+import difflib
 from typing import Any, NoReturn
 
 from cyclewatch import _native
@@ -26,8 +27,8 @@ ENVIRONMENT = (
 )
 EXIT_STATUS = (
     "0: success. 1: a negative answer (verify: the fix is not verified; diff --fail: a finding is "
-    "new or has grown; show and explain: no finding has the signature, the finding does not match "
-    "a known pattern, or no diff is proposed). "
+    "new or has grown; show and explain: no finding has the signature, or the finding does "
+    "not match a known pattern). "
     "2: usage error. 3: a file cannot be read or written, is not a report, or already exists. run "
     "exits with the status of the program, or is terminated by the same signal as the program. "
     "With --fail, it exits with 1 instead of 0 if there are new findings."
@@ -42,7 +43,11 @@ class _Parser(argparse.ArgumentParser):
         # By default, argparse reports a command's unknown options through the main parser.
         arguments, unknown = super().parse_known_args(*words)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            near = difflib.get_close_matches(
+                unknown[0], self._option_string_actions, n=1, cutoff=0.8
+            )
+            hint = f"; did you mean {near[0]}?" if near else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
         return arguments, unknown
 
     def error(self, message: str) -> NoReturn:
@@ -127,7 +132,9 @@ def make_parser() -> argparse.ArgumentParser:
         epilog=f"Exit status: {EXIT_STATUS} See {PROGRAM} COMMAND --help for a command.",
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"{PROGRAM} {_native.__version__}")
+    parser.add_argument(
+        "-V", "--version", action="version", version=f"{PROGRAM} {_native.__version__}"
+    )
     subparsers = parser.add_subparsers(
         title="commands", dest="command", metavar="COMMAND", parser_class=_Parser
     )

@@ -37,7 +37,7 @@ def main(arguments: argparse.Namespace) -> NoReturn:
             "python did not load cyclewatch-autostart.pth, which starts the watch; install "
             "cyclewatch with pip and run python without -S",
         )
-    os.environ[RUN_VARIABLE] = json.dumps(settings)
+    os.environ[RUN_VARIABLE] = json.dumps([os.getpid(), settings])
     os.execv(sys.executable, [sys.executable, *_interpreter_options(), *words])
 
 

@@ -7,6 +7,7 @@ import builtins
 import json
 import keyword
 import re
+import types
 from typing import Any
 
 from cyclewatch import _native
@@ -27,11 +28,32 @@ _FOLDERS = re.compile(
 # A name that is embedded in message text: in backquotes, after a dot, in snake_case or camelCase.
 _QUOTED = re.compile(r"`[^`]*`|\b[\w.]*\.\w+|\b\w*[^\W_]_\w*|\b_\w+|\b\w*[a-z][A-Z]\w*")
 _NAME = re.compile(r"[^\W\d]\w*")
-# Packages whose names are not private.
-_PUBLIC_PACKAGES = (
-    *("torch.", "numpy.", "cupy.", "jax."),
-    *("builtins.", "weakref.", "gc.", "traceback."),
+# Names that say nothing about the program: packages, and the classes of owners.
+_LIBRARY_NAMES = (
+    *("torch", "Tensor", "nn", "parameter", "Parameter", "modules", "optim", "autograd", "storage"),
+    *("UntypedStorage", "numpy", "ndarray", "cupy", "core", "jax", "Array", "numba", "cuda"),
+    *("builtins", "weakref", "gc", "traceback", "functools", "partial", "collections"),
 )
+_DEVICE = re.compile(r"(cpu|cuda|mps|xpu|hpu|xla|meta|hip|mtia|privateuseone|auto|all)(:\d+)?")
+_DTYPE = re.compile(r"u?int\d+|q[u]?int\d+|b?float\w{1,9}|complex\d+|bool|")
+_BUILT_IN_PATTERNS = {each.id: each for each in _native.patterns()}
+_REMOVED = "removed by strip"
+
+
+def _names_in_advice() -> list[str]:
+    """The names that our own texts mention, such as weakref.WeakMethod."""
+    texts = [f"{each.explanation} {each.advice}" for each in _BUILT_IN_PATTERNS.values()]
+    return _NAME.findall(" ".join(match[0] for match in _QUOTED.finditer(" ".join(texts))))
+
+
+def _special_names() -> set[str]:
+    """The names with two leading and trailing underscores that Python itself defines."""
+    known = [*vars(builtins).values(), *vars(types).values()]
+    names = {name for each in known if isinstance(each, type) for name in dir(each)}
+    names |= {"__main__", "__wrapped__", "__module__", "__notes__", "__spec__", "__loader__"}
+    return {name for name in names if name.startswith("__")}
+
+
 _PUBLIC_NAMES = frozenset(
     {
         *keyword.kwlist,
@@ -45,6 +67,9 @@ _PUBLIC_NAMES = frozenset(
         *("KiB", "MiB", "GiB", "TiB", "PiB", "EiB"),
         *("namespace", "pop", "error", "with_traceback", "clear_frames"),
         *("close", "aclose", "cancel"),
+        *_LIBRARY_NAMES,
+        *_special_names(),
+        *_names_in_advice(),
     }
 )
 # Fields that contain names from the program; other fields are texts that may quote names.
@@ -58,11 +83,8 @@ _NAMED = frozenset(
 _KEPT = frozenset(
     {
         "signature",
-        "pattern",
         "status",
         "collected",
-        "device",
-        "dtype",
         "schema",
         "strategy",
         "verdict",
@@ -70,7 +92,7 @@ _KEPT = frozenset(
         "category",
         "kind",
     }
-    | {"python_version", "cyclewatch_version", "started_at", "devices", "source"}
+    | {"python_version", "cyclewatch_version", "started_at", "source"}
 )
 
 
@@ -89,6 +111,7 @@ def main(arguments: argparse.Namespace) -> int:
         # --names also removes folders, because the names of folders are private.
         data = _without_folders(data)
     if arguments.names:
+        data = _each_text(data, _without_words)
         pseudonyms = _pseudonyms(data)
         data = _each_text(data, lambda text, _key: _renamed(text, pseudonyms))
     report = _native.load_report(json.dumps(data).encode(), "the stripped report")
@@ -126,6 +149,19 @@ def _without_folders(data: Any) -> Any:
     return _each_text(data, remove)
 
 
+def _without_words(text: str, key: str) -> str:
+    """Remove texts that the user wrote: reasons, pattern ids, dtypes and devices of a reader."""
+    if key == "status_reason" and text:
+        return _REMOVED
+    if key == "pattern":
+        return text if text in _BUILT_IN_PATTERNS else ""
+    if key in ("device", "devices"):
+        return text if _DEVICE.fullmatch(text) else "device"
+    if key == "dtype":
+        return text if _DTYPE.fullmatch(text) else ""
+    return text
+
+
 def _pseudonyms(data: dict[str, Any]) -> dict[str, str]:
     """Map each private name to a pseudonym, numbered in order of appearance."""
     found: dict[str, None] = {}
@@ -146,21 +182,14 @@ def _pseudonyms(data: dict[str, Any]) -> dict[str, str]:
             found.update(dict.fromkeys(_private_names(quoted)))
 
     collect(data)
-    for finding in data.get("findings", ()):
-        for owner in finding.get("owners", ()):
-            found.pop(owner.get("dtype", ""), None)
     return {name: f"name{number}" for number, name in enumerate(found, 1)}
 
 
 def _private_names(text: str) -> list[str]:
-    words = []
-    for word in re.findall(r"[\w.]+", text):
-        if not f"{word}.".startswith(_PUBLIC_PACKAGES):
-            words += _NAME.findall(word)
     return [
         word
-        for word in words
-        if word not in _PUBLIC_NAMES and not (word.startswith("__") and word.endswith("__"))
+        for word in _NAME.findall(text)
+        if word not in _PUBLIC_NAMES and not _DTYPE.fullmatch(word)
     ]
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 import webbrowser
 from pathlib import Path
 
+import cyclewatch
 from cyclewatch.cli import inputs, outputs, terminal
 from cyclewatch.cli.failures import Failure, Status
 
@@ -28,6 +30,9 @@ def main(arguments: argparse.Namespace) -> int:
         )
     loaded = inputs.load(arguments.files)
     page = loaded[0].name
+    if page.endswith(_PAGES) and not _has_our_policy(page, loaded[0].report):
+        terminal.note(f"{page} was not written by this version; showing a new page of its report")
+        arguments.output = arguments.output or _temporary_page(page)
     if len(loaded) > 1 or arguments.output or not page.endswith(_PAGES):
         page = arguments.output or _page_beside([each.name for each in loaded])
         outputs.refuse_to_replace(page, arguments.force)
@@ -40,6 +45,18 @@ def main(arguments: argparse.Namespace) -> int:
     else:
         terminal.show(page)
     return Status.OK
+
+
+def _has_our_policy(page: str, report: cyclewatch.Report) -> bool:
+    """Whether the page begins with the policy that lets browsers run only the page's own script."""
+    before, _, _ = report.to_html().partition('<meta name="viewport"')
+    with open(page, "rb") as file:
+        return file.read(len(before.encode())) == before.encode()
+
+
+def _temporary_page(page: str) -> str:
+    folder = tempfile.mkdtemp(prefix="cyclewatch-")
+    return os.path.join(folder, os.path.basename(page))
 
 
 def _page_beside(names: list[str]) -> str:

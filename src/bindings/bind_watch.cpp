@@ -18,12 +18,14 @@
 #include "bindings/bind.h"
 #include "bindings/values.h"
 #include "python/forced_unwind.h"
+#include "python/guards.h"
 #include "python/layout_check.h"
 #include "python/state_lock.h"
 #include "render/renderer.h"
 #include "report/report_store.h"
 #include "report/source_table.h"
 #include "watch/dispatcher.h"
+#include "watch/failure_hooks.h"
 #include "watch/main_thread_timer.h"
 #include "watch/notification_queue.h"
 #include "watch/oom_observer.h"
@@ -70,6 +72,13 @@ class Callback {
   public:
     explicit Callback(py::object function)
         : function_(std::make_shared<const py::object>(std::move(function))) {}
+
+    // Like call(), for functions of this package: the program's tracer does not see them.
+    template <typename Result = py::object, typename... Arguments>
+    Result call_untraced(Arguments&&... arguments) const {
+        const python::TracingPause pause;
+        return call<Result>(std::forward<Arguments>(arguments)...);
+    }
 
     // Calls the function, possibly from a pending call (Py_AddPendingCall()). A pending call has no
     // Python caller, so exceptions derived from Exception are passed to sys.unraisablehook.
@@ -130,14 +139,14 @@ watch::Listeners listeners(py::object on_finding,
     watch::Listeners result;
     if (!find_switch.is_none()) {
         result.find_switch = [callback = Callback(std::move(find_switch))](bool frozen) {
-            return callback.call<std::string>(frozen);
+            return callback.call_untraced<std::string>(frozen);
         };
     }
     if (!read_source.is_none()) {
         result.read_source = [callback = Callback(std::move(read_source))](
                                  const std::vector<std::string>& locations) {
             using Lines = report::SourceLines::mapped_type;
-            const auto found = callback.call<std::vector<Lines>>(path_texts(locations));
+            const auto found = callback.call_untraced<std::vector<Lines>>(path_texts(locations));
             report::SourceLines lines;
             for (std::size_t i = 0; i < std::min(found.size(), locations.size()); ++i) {
                 if (!found[i].second.empty()) {
@@ -151,7 +160,8 @@ watch::Listeners listeners(py::object on_finding,
         result.on_finding =
             [callback = Callback(std::move(on_finding))](
                 const model::Finding& finding, const std::string& path, bool again) {
-                callback.call(std::make_shared<model::Finding>(finding), path_or_none(path), again);
+                callback.call_untraced(
+                    std::make_shared<model::Finding>(finding), path_or_none(path), again);
             };
     }
     if (!on_report.is_none()) {
@@ -163,7 +173,7 @@ watch::Listeners listeners(py::object on_finding,
     if (!on_log.is_none()) {
         result.on_log = [callback = Callback(std::move(on_log))](int level,
                                                                  const std::string& message) {
-            callback.call(level, base::clean_text(message));
+            callback.call_untraced(level, base::clean_text(message));
         };
     }
     return result;
@@ -285,6 +295,18 @@ void bind_scan(py::module_& module) {
         Locked());
 }
 
+// The program may have imported a library or initialized CUDA since the last call.
+void observe_failures() {
+    device::OwnerRegistry& registry = Dispatcher::instance().registry();
+    if (watch::can_install_failure_hooks()) {
+        registry.refresh();
+        if (!registry.empty()) {
+            watch::install_failure_hooks();
+        }
+    }
+    watch::attach_oom_observer();
+}
+
 void bind_native_watch(py::module_& module) {
     py::class_<NativeWatch>(module, "NativeWatch", "A watch; readable after stop().")
         .def_property_readonly("active",
@@ -325,7 +347,7 @@ void bind_native_watch(py::module_& module) {
             "step",
             [](const NativeWatch& self, std::int64_t number) {
                 Dispatcher::instance().step(self.watch, number);
-                watch::attach_oom_observer();  // CUDA may have been initialized since the last try
+                observe_failures();
             },
             Locked(),
             py::arg("number"))
@@ -386,6 +408,15 @@ void bind_process_watch(py::module_& module) {
         Locked(),
         py::arg("handler"));
     module.def("attach_oom_observer", &watch::attach_oom_observer, Locked());
+    module.def(
+        "set_failure_handler",
+        [](const py::object& handler) {
+            watch::set_failure_handler(handler.is_none() ? nullptr : handler.ptr());
+            observe_failures();
+        },
+        Locked(),
+        py::arg("handler"),
+        "Sets the function that is called with each exception that ends the program or a thread.");
     module.def("stop_calls", &watch::stop_calls, Locked());
     module.def(
         "offer_failure",

@@ -37,6 +37,19 @@ class ErrorStash {
     bool armed_ = true;
 };
 
+// Hides the calls and lines of our own Python code from the program's tracer, profiler or debugger
+// for a scope. REQUIRES: GIL held.
+class TracingPause {
+  public:
+    TracingPause() noexcept : thread_(PyThreadState_Get()) { PyThreadState_EnterTracing(thread_); }
+    TracingPause(const TracingPause&) = delete;
+    TracingPause& operator=(const TracingPause&) = delete;
+    ~TracingPause() { PyThreadState_LeaveTracing(thread_); }
+
+  private:
+    PyThreadState* thread_;
+};
+
 // Releases the GIL for a scope. REQUIRES: GIL held.
 class GilRelease {
   public:

@@ -18,6 +18,7 @@
 #include "device/device_memory.h"
 #include "python/guards.h"
 #include "python/layout_check.h"
+#include "watch/failure_hooks.h"
 #include "watch/notification_queue.h"
 #include "watch/oom_observer.h"
 #include "watch/program_info.h"
@@ -337,6 +338,9 @@ void Dispatcher::on_stop(const collector::CollectionOutcome& outcome) noexcept {
         pipeline_.after_sweep(outcome, observing_);
         if (can_attach_oom_observer()) {
             (void)post(attach_oom_observer);
+        }
+        if (can_install_failure_hooks() && !registry().empty()) {
+            (void)post(install_failure_hooks);
         }
     } catch (...) {
         pipeline_.drop_capture();

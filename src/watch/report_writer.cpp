@@ -60,8 +60,10 @@ ReportWriter::ReportWriter(Plan plan)
 }
 
 void ReportWriter::choose_directory() {
-    std::error_code ignored;  // writable() checks the result
-    std::filesystem::create_directories(plan_.directory, ignored);
+    if (plan_.create_directory) {
+        std::error_code ignored;  // writable() checks the result
+        std::filesystem::create_directories(plan_.directory, ignored);
+    }
     if (!writable(plan_.directory)) {
         const std::string wanted = std::exchange(plan_.directory, temporary_directory());
         add_problem([&] {

@@ -20,9 +20,9 @@ namespace cyclewatch::watch {
 class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
   public:
     struct Plan {
-        // Absolute, because the program may change its current directory. Created if missing.
-        std::string directory;
-        std::string stem;  // "cyclewatch-train-1234"
+        std::string directory;  // absolute, because the program may change its current directory
+        bool create_directory = false;  // if missing
+        std::string stem;               // "cyclewatch-train-1234"
         std::vector<render::Format> formats;
         bool replace = false;  // existing files may be replaced
         // Returns true if `path` is reserved for another watch, even if no such file exists yet.

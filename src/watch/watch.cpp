@@ -86,7 +86,10 @@ model::Stats StatsCounter::stats() const {
     return stats;
 }
 
-Watch::Watch(Settings settings) : settings_(std::move(settings)), budget_(settings_.budget) {
+Watch::Watch(Settings settings)
+    : settings_(std::move(settings)),
+      directory_existed_(::access(settings_.report_dir.c_str(), F_OK) == 0),
+      budget_(settings_.budget) {
     open_store();
 }
 
@@ -119,6 +122,7 @@ void Watch::open_writer() {
     }
     ReportWriter::Plan plan;
     plan.directory = settings_.report_dir;
+    plan.create_directory = !directory_existed_;
     plan.stem =
         settings_.report_name.empty() ? report_stem(describe_program()) : settings_.report_name;
     plan.replace = settings_.replace_report;

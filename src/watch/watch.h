@@ -72,7 +72,7 @@ struct StepRange {
 struct Settings {
     device::DeviceSelection devices;
     std::vector<render::Format> formats;  // of the report; empty: no file is written
-    std::string report_dir;               // absolute; created when it is needed
+    std::string report_dir;               // absolute; created when needed, if missing at the start
     std::string report_name;              // without suffix; "": cyclewatch-<script>-<pid>
     bool replace_report = false;          // an existing file of that name may be replaced
     std::uint64_t min_bytes = 0;          // smaller findings are counted but not stored
@@ -244,6 +244,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
                        const std::shared_ptr<CollectionResult>& result);
 
     Settings settings_;
+    // A directory that the program removes is not created again.
+    bool directory_existed_;
     Budget budget_;
     model::ProgramInfo program_;
     std::int64_t step_ = -1;

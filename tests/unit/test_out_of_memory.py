@@ -3,6 +3,7 @@
 
 import gc
 import multiprocessing
+import os
 import re
 import sys
 import tempfile
@@ -149,6 +150,18 @@ def test_error_of_a_worker_process_causes_no_report(tmp_path):
     assert run_out_of_memory(tmp_path, error).report_path is None
 
 
+def test_other_files_are_not_replaced(tmp_path):
+    (tmp_path / "first").mkdir()
+    first = Path(run_out_of_memory(tmp_path / "first", MemoryError()).report_path)
+    taken = tmp_path / first.name
+    taken.write_text("of somebody else")
+    os.mkfifo(taken.with_stem(f"{taken.stem}-2"))  # opening it would block
+    taken.with_stem(f"{taken.stem}-3").symlink_to(taken)
+    paths = [run_out_of_memory(tmp_path, MemoryError()).report_path for _ in range(2)]
+    assert paths == [str(taken.with_stem(f"{taken.stem}-4"))] * 2
+    assert taken.read_text() == "of somebody else"
+
+
 def test_folder_of_the_report_is_created(tmp_path):
     autopsy = run_out_of_memory(tmp_path / "new" / "reports", MemoryError())
     assert autopsy.report_path.startswith(f"{tmp_path}/new/reports/")
@@ -161,13 +174,21 @@ class RefusingError(MemoryError):
         raise TypeError(note)
 
 
+class ExitingError(MemoryError):
+    """An error that raises SystemExit when its notes are read."""
+
+    @property
+    def __notes__(self):
+        raise SystemExit(0)
+
+
 class OddNotesError(MemoryError):
     """An error whose notes are not a list of strings."""
 
     __notes__ = 5
 
 
-@pytest.mark.parametrize("error", [RefusingError(), OddNotesError()])
+@pytest.mark.parametrize("error", [RefusingError(), OddNotesError(), ExitingError()])
 def test_error_that_refuses_a_note_is_reported_in_the_log(tmp_path, caplog, error):
     with (
         pytest.raises(type(error)) as caught,
@@ -202,6 +223,7 @@ def test_program_sees_its_own_error_if_the_examination_fails(tmp_path, monkeypat
 def test_hooks_are_restored(tmp_path):
     before = (sys.excepthook, threading.excepthook)
     with cyclewatch.oom_autopsy(report_dir=tmp_path):
+        assert sys.excepthook is sys.__excepthook__ or before[0] is not sys.__excepthook__
         assert before != (sys.excepthook, threading.excepthook)
         with cyclewatch.warn_tensor_cycles(devices="cpu"):
             pass
@@ -242,6 +264,10 @@ PROGRAM = """
         print("hook of the program")
         sys.__excepthook__(*arguments)
 
+    class Owner:
+        pass
+
+    cyclewatch.register_owner(Owner, lambda owner: {"nbytes": 1, "device": "cpu"})
     sys.excepthook = announce
     watch = cyclewatch.warn_tensor_cycles(devices="cpu", oom=sys.argv[1] == "on")
 

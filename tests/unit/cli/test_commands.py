@@ -291,6 +291,20 @@ def test_strip_removes_every_form_of_path(command, changed, folder):
     assert not re.search("ann|falcon", stripped, re.IGNORECASE)
 
 
+def test_strip_removes_words_of_the_user(command, changed):
+    def say(data):
+        first = data["findings"][0]
+        first.update(pattern="falcon-cache", status="ignored", status_reason="falcon of ann")
+        first["owners"][0].update(device="falcon:0", dtype="falcon_dtype")
+        first["cycle"][0].update(
+            holder="torch.falcon_internal.Model", target="jax.falcon.__falcon__"
+        )
+
+    stripped = command("strip", "--names", changed("said.json", say)).out
+    assert not re.search("falcon|ann", stripped)
+    assert "torch.Tensor" in stripped
+
+
 @pytest.mark.parametrize("option", ["--source", "--paths", "--names"])
 def test_strip_removes_source(command, report, option):
     assert "lambda tensor" in report.read_text()
