@@ -8,6 +8,8 @@ def on_page_markdown(markdown, page, **_):
     """Replace links to files outside docs/, for which the site has no page."""
     depth = page.file.src_uri.count("/")
     pattern = re.compile(rf"\[([^\]]+)\]\((?:\.\./){{{depth + 1}}}[^)]*\)")
+    # The lexer of shell sessions would color cards: "#" is its root prompt.
+    markdown = markdown.replace("```console\n", "```text\n")
     # In the tables of answers, "[0]['key']" is text and not a link.
     return pattern.sub(r"\1", markdown).replace("][", "]\\[")
 
