@@ -53,6 +53,9 @@ function(cyclewatch_add_python_targets executable suffix)
     if(CYCLEWATCH_BUILD_TESTS)
         target_compile_definitions(${module} PRIVATE PYBIND11_ASSERT_GIL_HELD_INCREF_DECREF)
     endif()
+    set(exports "${PROJECT_SOURCE_DIR}/cmake/exports.map")
+    target_link_options(${module} PRIVATE "LINKER:--version-script=${exports}")
+    set_property(TARGET ${module} APPEND PROPERTY LINK_DEPENDS "${exports}")
     if(CYCLEWATCH_GRAPHVIZ_ROOT)
         # Leaves out what the layout does not use, and hides the rest from other libraries, such as
         # another Graphviz in the process.
