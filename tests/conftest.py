@@ -127,6 +127,12 @@ def torch_interpreter(main_interpreter):
     return main_interpreter
 
 
+@pytest.fixture(scope="session")
+def build_folder():
+    """The build tree of the tested extension."""
+    return BUILD
+
+
 def built_library(name):
     """Path of a library for LD_PRELOAD."""
     path = BUILD / "tests" / name

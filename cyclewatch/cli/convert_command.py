@@ -22,12 +22,19 @@ if TYPE_CHECKING:
 
 _SUFFIXES = {"text": "txt"} | {name: name for name in CONVERSIONS if name != "text"}
 _OTHER_SUFFIXES = {"gv": "dot", "htm": "html"}
-# Programs that convert SVG to PNG; {svg} and {png} are replaced by file names.
-_CONVERTERS = (
-    ("rsvg-convert", "--format=png", "--zoom=2", "--output={png}", "{svg}"),
-    ("resvg", "--zoom", "2", "{svg}", "{png}"),
-    ("inkscape", "--export-dpi=192", "--export-filename={png}", "{svg}"),
-)
+# Programs that convert SVG; {svg} and {out} are replaced by file names. PNG has twice the nominal
+# size of the SVG, for high-density screens.
+_CONVERTERS = {
+    "png": (
+        ("rsvg-convert", "--format=png", "--zoom=2", "--output={out}", "{svg}"),
+        ("resvg", "--zoom", "2", "{svg}", "{out}"),
+        ("inkscape", "--export-dpi=192", "--export-filename={out}", "{svg}"),
+    ),
+    "pdf": (
+        ("rsvg-convert", "--format=pdf", "--output={out}", "{svg}"),
+        ("inkscape", "--export-filename={out}", "{svg}"),
+    ),
+}
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -55,27 +62,28 @@ def main(arguments: argparse.Namespace) -> int:
 
 def rendered(report: cyclewatch.Report, to: str) -> str | bytes:
     """`report` in the format `to`."""
-    if to == "png":
-        return _png(report)
+    if to in _CONVERTERS:
+        return _converted(report, to)
     text: str = getattr(report, f"to_{to}")()
     return text
 
 
-def _png(report: cyclewatch.Report) -> bytes:
-    """Return the SVG as PNG at twice its nominal size, for high-density screens."""
-    converter = next((each for each in _CONVERTERS if shutil.which(each[0])), None)
+def _converted(report: cyclewatch.Report, to: str) -> bytes:
+    """Convert the SVG of `report` with the first installed program."""
+    converters = _CONVERTERS[to]
+    converter = next((each for each in converters if shutil.which(each[0])), None)
     if converter is None:
-        names = ", ".join(each[0] for each in _CONVERTERS)
-        raise Failure(f"png needs one of {names} (on Debian: apt install librsvg2-bin)")
+        names = " or ".join(", ".join(each[0] for each in converters).rsplit(", ", 1))
+        raise Failure(f"{to} needs {names} (on Debian: apt install librsvg2-bin)")
     with tempfile.TemporaryDirectory(prefix="cyclewatch-") as folder:
-        files = {"svg": f"{folder}/report.svg", "png": f"{folder}/report.png"}
+        files = {"svg": f"{folder}/report.svg", "out": f"{folder}/report.{to}"}
         Path(files["svg"]).write_text(report.to_svg(), encoding="utf-8")
         command = [word.format(**files) for word in converter]
         outcome = subprocess.run(command, capture_output=True, check=False)
         if outcome.returncode != 0:
             message = outcome.stderr.decode("utf-8", "replace").strip()
             raise Failure(f"{converter[0]} failed: {message}")
-        return Path(files["png"]).read_bytes()
+        return Path(files["out"]).read_bytes()
 
 
 def format_or_json(output: str | None) -> str:

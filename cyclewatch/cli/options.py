@@ -7,7 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-CONVERSIONS = ("text", "json", "dot", "svg", "png", "html")
+CONVERSIONS = ("text", "json", "dot", "svg", "png", "pdf", "html")
 
 
 def byte_count(word: str) -> int:

@@ -385,7 +385,7 @@ def _add_writers(command: Callable[..., _Parser]) -> None:
         "convert reports to another format",
         "Convert reports to the format given by --to or by the suffix of --output. Without "
         "--output, each result is written next to its report. png needs rsvg-convert, resvg or "
-        "inkscape.",
+        "inkscape; pdf needs rsvg-convert or inkscape.",
     )
     convert.option(
         *("-t", "--to"), metavar="FORMAT", choices=options.CONVERSIONS, help="output format"

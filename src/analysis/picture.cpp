@@ -12,8 +12,8 @@
 namespace cyclewatch::analysis {
 namespace {
 
-constexpr std::size_t kMostCycleItems = 10;
-constexpr std::size_t kMostCutsOffCycle = 4;
+constexpr std::size_t kMostCycleItems = 12;
+constexpr std::size_t kMostCutsOffCycle = 14;
 
 class Drawing {
   public:

@@ -261,8 +261,6 @@ std::string escape_dot_label(std::string_view text) {
         switch (c) {
             case '\\':
                 return "\\\\";
-            case '"':
-                return "\\\"";
             case '&':
                 return "&amp;";
             default:

@@ -44,7 +44,8 @@ namespace cyclewatch::base {
 // Applies clean_text() and escapes the result for HTML or XML text and quoted attributes.
 [[nodiscard]] std::string escape_markup(std::string_view text);
 
-// Applies clean_text() and escapes the result for one line of a double-quoted Graphviz label.
+// Applies clean_text() and escapes the result for one line of a Graphviz label. Graphviz itself
+// escapes quotes when it writes the label.
 [[nodiscard]] std::string escape_dot_label(std::string_view text);
 
 // Longer names are truncated.

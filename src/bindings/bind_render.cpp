@@ -19,6 +19,7 @@
 #include "bindings/bind.h"
 #include "model/finding.h"
 #include "model/report.h"
+#include "render/graph/picture_layout.h"
 #include "render/renderer.h"
 #include "render/svg/svg_renderer.h"
 #include "watch/atomic_file.h"
@@ -278,6 +279,7 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         py::arg("text"),
         "Return `text` as one line without control characters.");
     module.def("format_bytes", &base::format_bytes, py::arg("count"), "1536 -> '1.5 KiB'.");
+    module.def("graphviz_sessions", &render::graphviz_sessions);
     module.def("format_names", &render::format_names, "The report formats.");
 }
 

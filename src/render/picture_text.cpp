@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "render/summary.h"
+#include "render/graph/picture_layout.h"
 
 namespace cyclewatch::render {
 namespace {
@@ -39,6 +39,11 @@ BoxText box_text(const Picture::Item& item) {
 std::string arrow_text(const Picture::Arrow& arrow) {
     return (arrow.cut ? "cut: " : "") +
            base::truncate_middle(base::shown_name(arrow.label), kArrowColumns);
+}
+
+std::uint64_t undrawn_items(const Picture& picture) {
+    const std::size_t items = picture.items.size();
+    return picture.omitted_items + (items - std::min(items, kMostBoxes));
 }
 
 std::string describe_picture(const Picture& picture) {

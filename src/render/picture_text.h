@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "model/finding.h"
@@ -18,6 +19,9 @@ struct BoxText {
 };
 [[nodiscard]] BoxText box_text(const model::Picture::Item& item);
 [[nodiscard]] std::string arrow_text(const model::Picture::Arrow& arrow);
+
+// The number of objects that are left out of the drawing.
+[[nodiscard]] std::uint64_t undrawn_items(const model::Picture& picture);
 
 // Description of the picture for screen readers. Not escaped.
 [[nodiscard]] std::string describe_picture(const model::Picture& picture);

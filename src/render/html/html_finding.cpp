@@ -267,7 +267,7 @@ std::string figure(const Finding& finding, std::size_t rank, std::string_view pi
     out +=
         "<span class=\"key cycle\">the cycle</span> <span class=\"key cut\">cut here</span> "
         "<span class=\"key owner\">owners of device memory</span>";
-    if (const std::uint64_t more = finding.picture.omitted_items; more > 0) {
+    if (const std::uint64_t more = undrawn_items(finding.picture); more > 0) {
         out += element("span", "more", "and " + base::counted(more, "more object") + " not drawn");
     }
     return out + "</figcaption></figure>\n";

@@ -36,11 +36,12 @@ CardPicture no_picture(std::string_view reason) {
 }
 
 CardPicture picture_of(const model::Finding& finding, std::size_t rank) {
-    RingDrawing ring = draw_ring(finding.picture, rank);
-    if (ring.svg.empty()) {
-        return no_picture("No diagram was recorded for this cycle.");
+    Drawing drawing = draw_picture(finding.picture, rank);
+    if (drawing.svg.empty()) {
+        return no_picture(finding.picture.items.empty() ? "No diagram was recorded for this cycle."
+                                                        : kNotLaidOut);
     }
-    return {std::move(ring.svg), ring.width > kWidestBeside};
+    return {std::move(drawing.svg), drawing.width > kWidestBeside};
 }
 
 std::string page_title(const model::Report& report) {

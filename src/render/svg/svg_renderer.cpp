@@ -5,20 +5,22 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/text.h"
+#include "render/graph/picture_layout.h"
 #include "render/picture_text.h"
 #include "render/summary.h"
-#include "render/svg/ring_layout.h"
 
 namespace cyclewatch::render {
 namespace {
 
 using model::Picture;
 
-constexpr double kTip = 9;             // length of an arrowhead
-constexpr double kLabelColumn = 6.65;  // width of a character on an arrow
+// A wider drawing is not shrunk below this width, but scrolls in a narrow window (cards.css).
+constexpr double kScrollWidth = 520;
 
 std::string xy(Point point) {
     return svg_number(point.x) + " " + svg_number(point.y);
@@ -31,7 +33,7 @@ std::string text_at(Point at, std::string_view style, const std::string& text) {
 
 // A bar along the lower edge of an owner's box. The length of the bar shows the owner's size
 // relative to the largest owner's size.
-std::string size_bar(const RingBox& box, double share) {
+std::string size_bar(const PictureBox& box, double share) {
     const double room = box.width - 16;
     const double y = box.centre.y + box.height / 2 - 7;
     const double x = box.centre.x - room / 2;
@@ -39,7 +41,7 @@ std::string size_bar(const RingBox& box, double share) {
            svg_rectangle("weight", x, y, std::max(2.0, room * share), 3, 1.5) + "\n";
 }
 
-std::string draw_box(const Picture::Item& item, const RingBox& box, double share) {
+std::string draw_box(const Picture::Item& item, const PictureBox& box, double share) {
     const BoxText text = box_text(item);
     const double left = box.centre.x - box.width / 2;
     const double top = box.centre.y - box.height / 2;
@@ -62,69 +64,56 @@ std::string draw_box(const Picture::Item& item, const RingBox& box, double share
     return out + "</g>\n";
 }
 
-std::string curve_path(const RingArrow& arrow) {
-    std::string path = "M" + xy(arrow.curve.front());
-    for (std::size_t i = 1; i + 2 < arrow.curve.size(); i += 3) {
-        path +=
-            "C" + xy(arrow.curve[i]) + " " + xy(arrow.curve[i + 1]) + " " + xy(arrow.curve[i + 2]);
+std::string curve_path(const std::vector<Point>& curve) {
+    std::string path = "M" + xy(curve.front());
+    for (std::size_t i = 1; i + 2 < curve.size(); i += 3) {
+        path += "C" + xy(curve[i]) + " " + xy(curve[i + 1]) + " " + xy(curve[i + 2]);
     }
     return path;
 }
 
 // Draws a filled triangle instead of an SVG marker, because markers need ids that are unique in the
 // page.
-std::string arrow_head(const RingArrow& arrow) {
-    const Point tip = arrow.curve.back();
-    const Point before = arrow.curve[arrow.curve.size() - 2];
-    double dx = tip.x - before.x;
-    double dy = tip.y - before.y;
-    const double length = std::hypot(dx, dy);
-    if (length < 1e-6) {
-        return {};
-    }
-    dx *= kTip / length;
-    dy *= kTip / length;
-    const Point base{tip.x - dx, tip.y - dy};
-    const Point left{base.x - dy * 0.42, base.y + dx * 0.42};
-    const Point right{base.x + dy * 0.42, base.y - dx * 0.42};
+std::string arrow_head(Point base, Point tip) {
+    const double dx = (tip.x - base.x) * 0.42;
+    const double dy = (tip.y - base.y) * 0.42;
+    const Point left{base.x - dy, base.y + dx};
+    const Point right{base.x + dy, base.y - dx};
     return "<path class=\"head\" d=\"M" + xy(tip) + "L" + xy(left) + "L" + xy(right) + "Z\"/>\n";
 }
 
-std::string arrow_style(const Picture& picture, const RingArrow& arrow) {
-    const auto any = [&](auto property) {
-        return std::any_of(arrow.arrows.begin(), arrow.arrows.end(), [&](std::size_t i) {
-            return property(picture.arrows[i]);
+std::string line_style(const Picture& picture, const PictureLine& line) {
+    const auto any = [&](bool Picture::Arrow::*property) {
+        return std::any_of(line.arrows.begin(), line.arrows.end(), [&](std::size_t i) {
+            return picture.arrows[i].*property;
         });
     };
-    if (any([](const Picture::Arrow& a) { return a.cut; })) {
+    if (any(&Picture::Arrow::cut)) {
         return "arrow cut";
     }
-    return any([](const Picture::Arrow& a) { return a.on_cycle; }) ? "arrow cycle" : "arrow";
+    return any(&Picture::Arrow::on_cycle) ? "arrow cycle" : "arrow";
 }
 
-std::string draw_line(const Picture& picture, const RingArrow& arrow) {
-    return "<g class=\"" + arrow_style(picture, arrow) + "\">\n<path class=\"line\" d=\"" +
-           curve_path(arrow) + "\"/>\n" + arrow_head(arrow) + "</g>\n";
+std::string draw_line(const Picture& picture, const PictureLine& line) {
+    if (line.curve.empty()) {
+        return {};
+    }
+    return "<g class=\"" + line_style(picture, line) + "\">\n<path class=\"line\" d=\"" +
+           curve_path(line.curve) + "\"/>\n" + arrow_head(line.curve.back(), line.tip) + "</g>\n";
 }
 
-std::string draw_labels(const Picture& picture, const RingArrow& arrow) {
+std::string draw_labels(const Picture& picture, const PictureLine& line) {
     std::string out;
-    const double lines = static_cast<double>(arrow.arrows.size());
-    double y = arrow.label.y + 4 - kLabelLine * (lines - 1) / 2;
-    for (const std::size_t i : arrow.arrows) {
+    const double rows = static_cast<double>(line.arrows.size());
+    double y = line.label.y + 4 - kLabelRow * (rows - 1) / 2;
+    for (const std::size_t i : line.arrows) {
         const std::string style = picture.arrows[i].cut        ? "label cut"
                                   : picture.arrows[i].on_cycle ? "label cycle"
                                                                : "label";
-        const std::string text = arrow_text(picture.arrows[i]);
-        if (text.empty()) {
-            continue;
+        if (const std::string text = arrow_text(picture.arrows[i]); !text.empty()) {
+            out += text_at({line.label.x, y}, style, text);
         }
-        const double width = kLabelColumn * static_cast<double>(base::text_width(text)) + 8;
-        // Hides the line behind the label.
-        out +=
-            svg_rectangle("label-ground", arrow.label.x - width / 2, y - 11, width, 15, 3) + "\n";
-        out += text_at({arrow.label.x, y}, style, text);
-        y += kLabelLine;
+        y += kLabelRow;
     }
     return out;
 }
@@ -136,41 +125,49 @@ constexpr double kLeastImageWidth = 640;
 // The colours of viewer/src/style, without CSS variables, which SVG converters do not support.
 constexpr std::string_view kStyle = R"(<style>
 text{font-family:Helvetica,Arial,sans-serif;fill:#191d25}
-.ring text{font-family:ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;text-anchor:middle}
-.page,.label-ground{fill:#fff}
-.ring .name{font-size:13px;font-weight:600}
-.ring .detail,.ring .label{font-size:11px;fill:#565e6d}
+.diagram text{font-family:ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;text-anchor:middle}
+.page{fill:#fff}
+.diagram .name{font-size:13px;font-weight:600}
+.diagram .detail,.diagram .label{font-size:11px;fill:#565e6d}
 .box{fill:#fff;stroke:#565e6d;stroke-width:1.2}
 .item.cycle .box{fill:#eef0fd;stroke:#3d4db8;stroke-width:2}
-.item.owner .box{fill:#e6f5f2;stroke:#0a6e5f;stroke-width:1.4}
+.item.owner .box{fill:#d0eee6;stroke:#0a6e5f;stroke-width:2}
 .weight-room{fill:#dfe3ea}
 .weight{fill:#0a6e5f}
 .line{fill:none;stroke:#565e6d;stroke-width:1.3}
 .head{fill:#565e6d}
 .arrow.cycle .line{stroke:#3d4db8;stroke-width:2.4}
-.arrow.cycle .head,.ring .label.cycle{fill:#3d4db8}
+.arrow.cycle .head,.diagram .label.cycle{fill:#3d4db8}
 .arrow.cut .line{stroke:#bf262c;stroke-width:2.6;stroke-dasharray:7 4}
-.arrow.cut .head,.ring .label.cut{fill:#bf262c}
-.ring .label.cycle{font-weight:600}
-.ring .label.cut{font-weight:700;text-decoration:underline}
+.arrow.cut .head,.diagram .label.cut{fill:#bf262c}
+.diagram .label.cycle{font-weight:600}
+.diagram .label.cut{font-weight:700;text-decoration:underline}
 @media (prefers-color-scheme:dark){
 text{fill:#e8eaf0}
-.page,.label-ground{fill:#15181f}
-.ring .detail,.ring .label{fill:#a5adbc}
+.page{fill:#15181f}
+.diagram .detail,.diagram .label{fill:#a5adbc}
 .box{fill:#1a1d25;stroke:#a5adbc}
 .item.cycle .box{fill:#262b47;stroke:#a5b0ff}
-.item.owner .box{fill:#14332e;stroke:#5cc9b5}
+.item.owner .box{fill:#17443c;stroke:#5cc9b5}
 .weight-room{fill:#2f3541}
 .weight{fill:#5cc9b5}
 .line{stroke:#a5adbc}
 .head{fill:#a5adbc}
 .arrow.cycle .line{stroke:#a5b0ff}
-.arrow.cycle .head,.ring .label.cycle{fill:#a5b0ff}
+.arrow.cycle .head,.diagram .label.cycle{fill:#a5b0ff}
 .arrow.cut .line{stroke:#ff8f8a}
-.arrow.cut .head,.ring .label.cut{fill:#ff8f8a}
+.arrow.cut .head,.diagram .label.cut{fill:#ff8f8a}
 }
 </style>
 )";
+
+// A sample of each colour, with its text. The origin is the start of the text's base line.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kLegend{{
+    {R"(<g class="arrow cycle"><path class="line" d="M0 -4H20"/></g>)", "the cycle"},
+    {R"(<g class="arrow cut"><path class="line" d="M0 -4H20"/></g>)", "cut here"},
+    {R"(<g class="item owner"><rect class="box" x="1" y="-10" width="18" height="11" rx="2"/></g>)",
+     "owners of device memory"},
+}};
 
 std::string text_element(double y, int size, const std::string& text) {
     return "<text x=\"" + svg_number(kImageMargin) + "\" y=\"" + svg_number(y) + "\" font-size=\"" +
@@ -196,7 +193,7 @@ struct Sheet {
             width, 2 * kImageMargin + 0.55 * size * static_cast<double>(base::text_width(text)));
     }
 
-    void add_drawing(const RingDrawing& drawing) {
+    void add_drawing(const Drawing& drawing) {
         y += kImageMargin;
         body += "<g transform=\"translate(" + svg_number(kImageMargin) + " " + svg_number(y) +
                 ")\">\n" + drawing.svg + "</g>\n";
@@ -204,9 +201,28 @@ struct Sheet {
         width = std::max(width, 2 * kImageMargin + drawing.width);
     }
 
+    void add_legend() {
+        constexpr double kEntryGap = 22;
+        constexpr double kKeyWidth = 26;  // sample and the gap after it
+        y += 1.5 * kImageMargin;
+        double x = kImageMargin;
+        for (const auto& [sample, text] : kLegend) {
+            body += "<g transform=\"translate(" + svg_number(x) + " " + svg_number(y) + ")\">" +
+                    std::string(sample) + "<text x=\"" + svg_number(kKeyWidth) +
+                    "\" font-size=\"12\">" + std::string(text) + "</text></g>\n";
+            x += kKeyWidth + 6.2 * static_cast<double>(text.size()) + kEntryGap;
+        }
+        width = std::max(width, x - kEntryGap + kImageMargin);
+    }
+
     void add_picture(const model::Finding& finding, std::size_t rank) {
-        add_drawing(draw_ring(finding.picture, rank));
-        if (const std::uint64_t more = finding.picture.omitted_items; more > 0) {
+        const Drawing drawing = draw_picture(finding.picture, rank);
+        if (drawing.svg.empty() && !finding.picture.items.empty()) {
+            add_text(kImageMargin, 12, std::string(kNotLaidOut));
+            return;
+        }
+        add_drawing(drawing);
+        if (const std::uint64_t more = undrawn_items(finding.picture); more > 0) {
             add_text(kImageMargin, 12, "and " + base::counted(more, "more object") + " not drawn");
         }
     }
@@ -249,9 +265,9 @@ std::string svg_rectangle(
     return out + "\"/>";
 }
 
-RingDrawing draw_ring(const Picture& picture, std::size_t rank) {
-    const RingLayout layout = lay_out_ring(picture);
-    if (layout.boxes.empty()) {
+Drawing draw_picture(const Picture& picture, std::size_t rank) {
+    const std::optional<PictureLayout> layout = lay_out_picture(picture);
+    if (!layout || layout->boxes.empty()) {
         return {};
     }
     std::uint64_t largest = 0;
@@ -259,31 +275,35 @@ RingDrawing draw_ring(const Picture& picture, std::size_t rank) {
         largest = std::max(largest, item.owner ? item.bytes : 0);
     }
     const std::string id = "f" + std::to_string(rank);
-    const std::string width = svg_number(layout.width);
-    const std::string height = svg_number(layout.height);
-    std::string out = "<svg class=\"ring\" role=\"img\" aria-labelledby=\"" + id + "t " + id +
-                      "d\" width=\"" + width + "\" height=\"" + height + "\" viewBox=\"0 0 " +
-                      width + " " + height + "\">\n<title id=\"" + id +
+    const std::string width = svg_number(layout->width);
+    const std::string height = svg_number(layout->height);
+    const bool wide = layout->width > kScrollWidth;
+    std::string out = std::string("<svg class=\"diagram") + (wide ? " wide" : "") +
+                      "\" role=\"img\" aria-labelledby=\"" + id + "t " + id + "d\" width=\"" +
+                      width + "\" height=\"" + height + "\" viewBox=\"0 0 " + width + " " + height +
+                      "\">\n<title id=\"" + id +
                       "t\">Diagram of the reference cycle</title>\n<desc id=\"" + id + "d\">" +
                       base::escape_markup(describe_picture(picture)) + "</desc>\n";
-    // Draw labels last, so that no line crosses them.
-    for (const RingArrow& arrow : layout.arrows) {
-        out += draw_line(picture, arrow);
+    for (const PictureLine& line : layout->lines) {
+        out += draw_line(picture, line);
     }
-    for (std::size_t i = 0; i < layout.boxes.size(); ++i) {
+    for (std::size_t i = 0; i < layout->boxes.size(); ++i) {
         const Picture::Item& item = picture.items[i];
-        out += draw_box(item, layout.boxes[i], share_of(item.bytes, largest));
+        out += draw_box(item, layout->boxes[i], share_of(item.bytes, largest));
     }
-    for (const RingArrow& arrow : layout.arrows) {
-        out += draw_labels(picture, arrow);
+    for (const PictureLine& line : layout->lines) {
+        out += draw_labels(picture, line);
     }
-    return {out + "</svg>\n", layout.width, layout.height};
+    return {out + "</svg>\n", layout->width, layout->height};
 }
 
 std::string render_svg(const model::Report& report) {
     const std::string sentence = summary_sentence(report);
     Sheet sheet;
     sheet.add_text(30, 15, sentence);
+    if (!report.findings.empty()) {
+        sheet.add_legend();
+    }
     const std::size_t shown = std::min(report.findings.size(), kMaxDrawnFindings);
     for (std::size_t i = 0; i < shown; ++i) {
         const model::Finding& finding = report.findings[i];
@@ -301,6 +321,7 @@ std::string render_svg(const model::Finding& finding) {
     Sheet sheet;
     sheet.width = 0;
     sheet.add_picture(finding, 1);
+    sheet.add_legend();
     return sheet.document("Diagram of the reference cycle", headline(finding));
 }
 

@@ -13,20 +13,23 @@
 namespace cyclewatch::render {
 
 // A drawing without colours; the enclosing document defines the styles of its CSS classes.
-struct RingDrawing {
-    std::string svg;   // an <svg> element; "" if the picture has no items
+struct Drawing {
+    std::string svg;   // an <svg> element; "" if the picture has no items or cannot be laid out
     double width = 0;  // in pixels
     double height = 0;
 };
 
+// Shown instead of a picture with items whose drawing is empty.
+inline constexpr std::string_view kNotLaidOut = "The diagram could not be laid out.";
+
 // The ids in the drawing start with "f<rank>".
-[[nodiscard]] RingDrawing draw_ring(const model::Picture& picture, std::size_t rank);
+[[nodiscard]] Drawing draw_picture(const model::Picture& picture, std::size_t rank);
 
 // A standalone document with all cycles, one below the other. Supports light and dark colour
 // schemes.
 [[nodiscard]] std::string render_svg(const model::Report& report);
 
-// A standalone document with the cycle of one finding, without a heading.
+// A standalone document with the cycle of one finding and a legend, without a heading.
 [[nodiscard]] std::string render_svg(const model::Finding& finding);
 
 // A coordinate with at most one decimal place, independent of the locale; "0" if `value` is not

@@ -348,9 +348,9 @@ std::string ring(int size) {
 TEST(Picture, IsBounded) {
     const model::Finding finding = only(ring(100));
     EXPECT_EQ(finding.cycle.size(), 100U);
-    // Ten items for the cycle, including one for the omitted nodes, and one for the tensor.
-    EXPECT_EQ(finding.picture.items.size(), 11U);
-    EXPECT_EQ(finding.picture.omitted_items, 101U - 10);
+    // Twelve items for the cycle, including one for the omitted nodes, and one for the tensor.
+    EXPECT_EQ(finding.picture.items.size(), 13U);
+    EXPECT_EQ(finding.picture.omitted_items, 101U - 12);
     EXPECT_TRUE(finding.picture.items[0].on_cycle);
     EXPECT_EQ(std::ranges::count(finding.picture.items, true, &model::Picture::Item::owner), 1);
     for (const auto& arrow : finding.picture.arrows) {

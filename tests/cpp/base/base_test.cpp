@@ -134,7 +134,7 @@ TEST(WrapText, MarksOmittedLines) {
 TEST(Escape, EscapesMarkupAndGraphvizSyntax) {
     EXPECT_EQ(escape_markup("<a b=\"c\" d='e'>&`"),
               "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;&#96;");
-    EXPECT_EQ(escape_dot_label("\\N &lt; \"l\""), "\\\\N &amp;lt; \\\"l\\\"");
+    EXPECT_EQ(escape_dot_label("\\N &lt; \"l\""), "\\\\N &amp;lt; \"l\"");
 }
 
 TEST(ShownName, TruncatesLongNames) {

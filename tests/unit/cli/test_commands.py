@@ -139,10 +139,11 @@ def test_convert_replaces_files_only_with_force(command, report, tmp_path):
     assert command("convert", "report.json", "-t", "dot", "-o", "/dev/null").status == 0
 
 
-def test_convert_to_png(command, report, tmp_path):
-    outcome = command("convert", report, "-t", "png")
+@pytest.mark.parametrize(("to", "start"), [("png", b"\x89PNG\r\n"), ("pdf", b"%PDF-")])
+def test_convert_with_another_program(command, report, tmp_path, to, start):
+    outcome = command("convert", report, "-t", to)
     if shutil.which("rsvg-convert"):
-        assert (tmp_path / "report.png").read_bytes().startswith(b"\x89PNG\r\n")
+        assert (tmp_path / f"report.{to}").read_bytes().startswith(start)
     else:
         assert (outcome.status, "librsvg2-bin" in outcome.err) == (3, True)
 

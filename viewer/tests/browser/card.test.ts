@@ -29,12 +29,12 @@ test("highlights the line of code, which scrolls inside its box", async () => {
 
 test("draws the cut in a distinct colour and the sizes of tensors as bars", async () => {
     const page = await openReport("golden");
-    const ring = page.locator("#finding-1 svg.ring");
+    const ring = page.locator("#finding-1 svg.diagram");
     const stroke = (which: string): Promise<string> =>
         ring.locator(which).first().evaluate((line) => getComputedStyle(line).stroke);
     expect(await stroke(".arrow.cut .line")).not.toBe(await stroke(".arrow.cycle .line"));
     expect(await ring.locator(".owner .weight").count()).toBe(1);
-    const weights = page.locator("#finding-3 svg.ring .weight");
+    const weights = page.locator("#finding-3 svg.diagram .weight");
     const [large, small] = await weights.evaluateAll((bars) =>
         bars.map((bar) => Number(bar.getAttribute("width"))),
     );
@@ -105,7 +105,7 @@ test("zooms by button, key and wheel", async () => {
     const card = page.locator("#finding-1");
     const frame = card.locator(".frame");
     await frame.scrollIntoViewIfNeeded();
-    const view = card.locator("svg.ring > g").first();
+    const view = card.locator("svg.diagram > g").first();
     const scale = async (): Promise<number> =>
         Number(/scale\(([\d.]+)/.exec((await view.getAttribute("transform")) ?? "")?.[1] ?? 1);
     await card.getByRole("button", { name: "Zoom in" }).click();

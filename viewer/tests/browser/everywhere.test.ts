@@ -87,7 +87,7 @@ test("is readable with scripts disabled", async () => {
     ]) {
         expect(text).toContain(part);
     }
-    expect(await page.locator("svg.ring:visible").count()).toBe(3);
+    expect(await page.locator("svg.diagram:visible").count()).toBe(3);
     expect(await page.locator("button, select, input").count()).toBe(0);
 });
 

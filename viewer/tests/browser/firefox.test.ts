@@ -43,7 +43,7 @@ test("Firefox searches, filters, sorts, expands and copies", async () => {
 
 // x, y and scale of a zoomed picture.
 async function view(card: Locator): Promise<number[]> {
-    const transform = await card.locator("svg.ring > g").first().getAttribute("transform");
+    const transform = await card.locator("svg.diagram > g").first().getAttribute("transform");
     return (transform?.match(/-?[\d.]+/g) ?? []).map(Number);
 }
 

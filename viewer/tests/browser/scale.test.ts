@@ -61,7 +61,7 @@ test("a light card is expanded near the viewport", async () => {
     expect(await card.locator(".title").textContent()).toContain("Layer117.");
     expect(await card.locator(".headline").textContent()).toMatch(/keeps? .* alive: cut /);
     await page.locator(".bars a[href='#finding-118']").evaluate((link: HTMLAnchorElement) => link.click());
-    await card.locator("svg.ring").waitFor();
+    await card.locator("svg.diagram").waitFor();
     await card.getByRole("button", { name: "Zoom in" }).waitFor();
     expect(await card.locator("section.cut .name").isVisible()).toBe(true);
     expect(await card.locator("section.cut .copy").count()).toBe(1);
@@ -73,7 +73,7 @@ test("an idle browser expands all cards", async () => {
     const page = await openReport("many");
     await expect.poll(() => page.locator(LIGHT).count(), { timeout: 100_000 }).toBe(0);
     expect(await page.locator(".card section.cut").count()).toBe(200);
-    expect(await page.locator(".card svg.ring").count()).toBe(200);
+    expect(await page.locator(".card svg.diagram").count()).toBe(200);
 }, 120_000);
 
 test("printing expands all cards", async () => {
@@ -86,7 +86,7 @@ test("printing expands all cards", async () => {
 test("without scripts all cards are complete and have the same layout", async () => {
     const page = await openReport("many", { javaScriptEnabled: false });
     expect(await page.locator(".card section.cut").count()).toBe(200);
-    expect(await page.locator(".card svg.ring").count()).toBe(200);
+    expect(await page.locator(".card svg.diagram").count()).toBe(200);
     // Two equal findings; only the card of the first one is not light.
     const tables = [1, 130].map((card) => page.locator(`#finding-${card} .scroll`).first());
     const [whole, light] = await Promise.all(tables.map((table) => table.boundingBox()));
