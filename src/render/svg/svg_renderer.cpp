@@ -6,8 +6,8 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <string_view>
-#include <utility>
 
 #include "base/text.h"
 #include "render/graph/picture_layout.h"
@@ -161,12 +161,29 @@ text{fill:#e8eaf0}
 </style>
 )";
 
-// A sample of each colour, with its text. The origin is the start of the text's base line.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kLegend{{
-    {R"(<g class="arrow cycle"><path class="line" d="M0 -4H20"/></g>)", "the cycle"},
-    {R"(<g class="arrow cut"><path class="line" d="M0 -4H20"/></g>)", "cut here"},
+// The origin of a sample is the start of the text's base line.
+struct LegendEntry {
+    std::string_view sample;
+    std::string_view text;
+    bool (*shown)(const Picture& picture);
+};
+
+constexpr std::array<LegendEntry, 3> kLegend{{
+    {R"(<g class="arrow cycle"><path class="line" d="M0 -4H20"/></g>)",
+     "the cycle",
+     [](const Picture& picture) {
+         return std::ranges::any_of(picture.arrows, &Picture::Arrow::on_cycle);
+     }},
+    {R"(<g class="arrow cut"><path class="line" d="M0 -4H20"/></g>)",
+     "cut here",
+     [](const Picture& picture) {
+         return std::ranges::any_of(picture.arrows, &Picture::Arrow::cut);
+     }},
     {R"(<g class="item owner"><rect class="box" x="1" y="-10" width="18" height="11" rx="2"/></g>)",
-     "owners of device memory"},
+     "owners of device memory",
+     [](const Picture& picture) {
+         return std::ranges::any_of(picture.items, &Picture::Item::owner);
+     }},
 }};
 
 std::string text_element(double y, int size, const std::string& text) {
@@ -201,12 +218,16 @@ struct Sheet {
         width = std::max(width, 2 * kImageMargin + drawing.width);
     }
 
-    void add_legend() {
+    // Explains the colours that occur in the pictures.
+    void add_legend(std::span<const model::Finding> findings) {
         constexpr double kEntryGap = 22;
         constexpr double kKeyWidth = 26;  // sample and the gap after it
         y += 1.5 * kImageMargin;
         double x = kImageMargin;
-        for (const auto& [sample, text] : kLegend) {
+        for (const auto& [sample, text, shown] : kLegend) {
+            if (std::ranges::none_of(findings, shown, &model::Finding::picture)) {
+                continue;
+            }
             body += "<g transform=\"translate(" + svg_number(x) + " " + svg_number(y) + ")\">" +
                     std::string(sample) + "<text x=\"" + svg_number(kKeyWidth) +
                     "\" font-size=\"12\">" + std::string(text) + "</text></g>\n";
@@ -299,12 +320,12 @@ Drawing draw_picture(const Picture& picture, std::size_t rank) {
 
 std::string render_svg(const model::Report& report) {
     const std::string sentence = summary_sentence(report);
+    const std::size_t shown = std::min(report.findings.size(), kMaxDrawnFindings);
     Sheet sheet;
     sheet.add_text(30, 15, sentence);
-    if (!report.findings.empty()) {
-        sheet.add_legend();
+    if (shown > 0) {
+        sheet.add_legend({report.findings.data(), shown});
     }
-    const std::size_t shown = std::min(report.findings.size(), kMaxDrawnFindings);
     for (std::size_t i = 0; i < shown; ++i) {
         const model::Finding& finding = report.findings[i];
         sheet.add_text(kHeading, 13, heading(finding, i + 1));
@@ -321,7 +342,7 @@ std::string render_svg(const model::Finding& finding) {
     Sheet sheet;
     sheet.width = 0;
     sheet.add_picture(finding, 1);
-    sheet.add_legend();
+    sheet.add_legend({&finding, 1});
     return sheet.document("Diagram of the reference cycle", headline(finding));
 }
 

@@ -30,6 +30,13 @@ TEST(Svg, ExplainsItsColours) {
         EXPECT_THAT(svg, HasSubstr("owners of device memory"));
     }
     EXPECT_THAT(render_svg(testing::make_quiet_report()), Not(HasSubstr("cut here")));
+
+    model::Finding no_cut = report.findings[0];
+    for (model::Picture::Arrow& arrow : no_cut.picture.arrows) {
+        arrow.cut = false;
+    }
+    EXPECT_THAT(render_svg(no_cut), Not(HasSubstr("cut here")));
+    EXPECT_THAT(render_svg(no_cut), HasSubstr("the cycle"));
 }
 
 TEST(Svg, IsTheSameOnManyThreads) {
