@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _LARGEST_STEP = 2**63 - 1
 REPEATS = ("new", "each")
-_WARNING, _ERROR = 30, 40  # levels of logging, which is imported late
+_INFO, _WARNING, _ERROR = 20, 30, 40  # levels of logging, which is imported late
 # The file name of warnings whose reference to cut has no known location.
 _NO_FILE = "<garbage collection>"
 
@@ -178,11 +178,13 @@ def warn_tensor_cycles(
     """Warn about reference cycles that keep tensors alive, and write a report file.
 
     For each new finding, a :class:`TensorCycleWarning` is issued, attributed to the location of the
-    reference to cut if this location is known. The logger ``cyclewatch`` also logs the finding's
-    card, which describes the finding as text. When the retained size of a finding has doubled since
-    its last warning, one line is logged and issued as a warning again. Warnings and log messages
-    are issued on the main thread, after the collection. A background thread, which does not need
-    the GIL, keeps the report ``cyclewatch-<script>-<pid>.html`` up to date.
+    reference to cut if this location is known. If the program handles log records, the logger
+    ``cyclewatch`` also gets one line at level WARNING, with the attributes ``signature``,
+    ``retained_bytes``, ``rank``, ``location`` and ``report``, and the finding's card, which
+    describes the finding as text, at level INFO. When the retained size of a finding has doubled
+    since its last warning, one line is logged and issued as a warning again. Warnings and log
+    messages are issued on the main thread, after the collection. A background thread, which does
+    not need the GIL, keeps the report ``cyclewatch-<script>-<pid>.html`` up to date.
 
     Args:
         devices: "auto" (accelerators if any is usable, else the CPU), "all", or device names such
@@ -229,7 +231,7 @@ def warn_tensor_cycles(
     Examples:
         >>> import os
         >>> watch = cyclewatch.warn_tensor_cycles(devices="cpu", report_dir="reports")
-        >>> train()  # issues a TensorCycleWarning and logs the card
+        >>> train()  # issues a TensorCycleWarning
         >>> watch.stop()
         >>> [os.path.relpath(path) for path in watch.report_paths]
         ['reports/cyclewatch-train-...html']
@@ -508,25 +510,53 @@ def absolute_folder(report_dir: str | os.PathLike[str] | None) -> str:
 
 
 def warn(finding: Finding, report_path: str | None, again: bool) -> None:
-    """Log the card of a new finding and issue its warning; log one line for a known finding."""
+    """Issue the warning of a finding, and log one line; log the card of a new finding, too."""
     finish_with_multiprocessing(finding, report_path, again)
     try:
-        if again:
-            sentence = _again_sentence(finding)
-            log(_WARNING, f"{sentence}{_report_line(report_path)}")
-            issue_warning(finding, report_path, sentence)
-            return
-        if "ipykernel" in sys.modules:
+        if not again and "ipykernel" in sys.modules:
             from cyclewatch.notebook import display_finding
 
             if display_finding(finding):
                 return
-        log(_WARNING, f"{finding.to_text()}{_report_line(report_path)}")
-        issue_warning(finding, report_path)
+        sentence = _again_sentence(finding) if again else _native.clean_text(finding.headline)
+        _end_line_of_progress_bar()
+        _log_finding(finding, report_path, sentence, again)
+        issue_warning(finding, report_path, sentence)
     except Exception as error:
         # Runs between two bytecodes of the main thread, so nothing may propagate, not even a
         # warning that is turned into an error.
         log(_ERROR, f"{type(error).__name__}: {error}")
+
+
+def _log_finding(finding: Finding, report_path: str | None, sentence: str, again: bool) -> None:
+    """Log one line at WARNING if the program handles log records, and a new card at INFO.
+
+    Without a handler, logging would print the line to stderr, beside the same warning.
+    """
+    import logging
+
+    rank = os.environ.get("RANK")
+    report = _native.clean_text(report_path) if report_path else None
+    fields = {
+        "signature": finding.signature,
+        "retained_bytes": finding.retained_bytes,
+        "rank": rank,
+        "location": finding.cut.location if finding.cut is not None else None,
+        "report": report,
+    }
+    if logging.getLogger("cyclewatch").hasHandlers():
+        name = f"cyclewatch[rank {rank}]" if rank else "cyclewatch"
+        line = f"{name}: {sentence} [{finding.signature}]"
+        log(_WARNING, _native.clean_text(line) + (f"; report: {report}" if report else ""), fields)
+    if not again:
+        log(_INFO, finding.to_text(), fields)
+
+
+def _end_line_of_progress_bar() -> None:
+    """Start a new line on a terminal on which tqdm has left the cursor behind a bar."""
+    bars = getattr(getattr(sys.modules.get("tqdm"), "tqdm", None), "_instances", ())
+    if bars and sys.stderr is not None and sys.stderr.isatty():
+        print(file=sys.stderr)
 
 
 def _again_sentence(finding: Finding) -> str:
@@ -572,13 +602,13 @@ def issue_warning(finding: Finding, report_path: str | None, sentence: str | Non
     )
 
 
-def log(level: int, message: str) -> None:
-    """Log a message from a watch; print it to stderr if logging fails."""
+def log(level: int, message: str, fields: Mapping[str, object] | None = None) -> None:
+    """Log a message with the attributes `fields`; print it to stderr if logging fails."""
     # Imported late: `import cyclewatch` must be fast.
     try:
         import logging
 
-        logging.getLogger("cyclewatch").log(level, "%s", message)
+        logging.getLogger("cyclewatch").log(level, "%s", message, extra=fields)
     except Exception:
         # For example, a handler failed, or no file descriptor was left to import logging. The
         # program must not see these errors.

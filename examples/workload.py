@@ -48,8 +48,8 @@ def run(step, arguments):
 
     watch = None
     if arguments.watch:
-        # Print the card to standard output. Hide the warning, which repeats its first line.
-        logging.basicConfig(stream=sys.stdout, format="%(message)s")
+        # Print the card to standard output. Hide the warning, which repeats the line above it.
+        logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
         warnings.simplefilter("ignore", cyclewatch.TensorCycleWarning)
         watch = cyclewatch.warn_tensor_cycles(devices=(device,), report_dir=arguments.report_dir)
     for _ in range(arguments.iterations):

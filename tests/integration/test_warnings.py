@@ -39,6 +39,7 @@ logged = []
 handler = logging.Handler()
 handler.emit = lambda record: logged.append([record.levelname, record.getMessage()])
 logging.getLogger("cyclewatch").addHandler(handler)
+logging.getLogger("cyclewatch").setLevel("INFO")
 gc.collect()
 gc.disable()
 
@@ -97,7 +98,9 @@ answer([issued, logged, found])
     [again] = [each for each in issued if each[0].startswith("again: ")]
     assert again[0].startswith(f"again: 200 B in 2 cycles; {findings[0][1]}\n")
     issued.remove(again)
-    logged.remove(["WARNING", again[0]])
+    [line] = [each for each in logged if "again: " in each[1]]
+    assert line[1].startswith(f"cyclewatch: {again[0].splitlines()[0]} [cw1-")
+    logged.remove(line)
     # One other warning per finding.
     assert len(issued) == len(findings) == 2
     for (message, category, path, line), (_, remedy, location) in zip(
@@ -111,13 +114,15 @@ answer([issued, logged, found])
     assert issued[0][0].startswith("Handler is part of a reference cycle that keeps 100 B")
     assert findings[0][0].startswith("3 reference cycles through Handler keep 300 B")
     assert issued[0][2:] == [str(tmp_path / "train_model.py"), line_of("lambda: self")]
-    # Each card is logged with the path of the report.
-    assert [level for level, _ in logged] == ["WARNING", "WARNING"]
+    # One line for each finding, with the path of the report, and the card.
+    assert [level for level, _ in logged] == ["WARNING", "INFO"] * 2
     (report,) = tmp_path.glob("cyclewatch-*.html")
-    for _, card in logged:
+    for (_, line), (_, card), (message, *_) in zip(logged[::2], logged[1::2], issued, strict=True):
+        signature = card.split()[-1]
+        headline = message.splitlines()[0]
+        assert line == f"cyclewatch: {headline} [{signature}]; report: {report}"
         assert "cut" in card
-        assert str(report) in card
-        assert len(card.splitlines()) <= 26
+        assert len(card.splitlines()) <= 25
 
 
 def test_name_of_a_class_does_nothing_to_the_terminal(run):
@@ -129,10 +134,43 @@ def work():
     watch.stop()
 answer(caught(work) + logged)
 """)
-    (message, *_), (_, card) = answer_of(outcome)
+    (message, *_), (_, line), (_, card) = answer_of(outcome)
     assert "Evil" in message
-    assert "\n" not in message
-    assert "\x1b" not in message + card
+    assert "\n" not in message + line
+    assert "\x1b" not in message + line + card
+
+
+def test_log_record_has_a_field_for_each_fact(run):
+    outcome = run("""
+os.environ["RANK"] = "3"
+handler.emit = lambda record: logged.append(
+    [record.signature, record.retained_bytes, record.rank, record.location, record.report]
+)
+handler.setLevel("WARNING")
+watch = cyclewatch.warn_tensor_cycles(devices="cpu", formats=())
+Handler(100)
+gc.collect()
+watch.stop()
+[finding] = watch.report().findings
+answer([logged, finding.signature, finding.cut.location])
+""")
+    logged, signature, location = answer_of(outcome)
+    assert logged == [[signature, 100, "3", location, None]]
+
+
+def test_finding_is_printed_once_without_a_handler(interpreter, tmp_path):
+    program = (
+        PROGRAM.partition("logged = []")[0]
+        + """
+watch = cyclewatch.warn_tensor_cycles(devices="cpu", formats=())
+Handler(100)
+gc.collect()
+watch.stop()
+"""
+    )
+    outcome = interpreter.run(program, cwd=tmp_path)
+    assert outcome.stderr.count("of cpu memory alive") == 1
+    assert "TensorCycleWarning" in outcome.stderr
 
 
 def test_report_file_is_complete_after_stop(run, tmp_path):
@@ -237,8 +275,8 @@ answer([logged, watch.report().retained_bytes])
 """)
     logged, retained = answer_of(outcome)
     assert retained == 100
-    assert [level for level, _ in logged] == ["WARNING", "ERROR"]
-    assert "TensorCycleWarning" in logged[1][1]
+    assert [level for level, _ in logged] == ["WARNING", "INFO", "ERROR"]
+    assert "TensorCycleWarning" in logged[2][1]
     assert "Traceback" not in outcome.stderr
 
 
@@ -298,5 +336,5 @@ answer([during, sink.rows, sink.reentered])
 def test_nothing_is_logged_while_the_program_logs(run):
     during, rows, reentered = answer_of(run(OWN_LOCK))
     assert during == ["program"]
-    assert rows == ["program", "cyclewatch"]  # after the next collection
+    assert rows == ["program", "cyclewatch", "cyclewatch"]  # after the next collection
     assert reentered == 0

@@ -399,7 +399,8 @@ def test_known_finding_warns_again_when_its_size_has_doubled(tmp_path, caplog):
     assert warned == [1, 2, 4, 8]
     message, logged = messages[-1]
     assert message.startswith("again: 8.0 KiB in 8 cycles since step 1; cut ")
-    assert logged == [message]
+    (line,) = logged
+    assert line.startswith(f"cyclewatch: {message} [cw1-")
     assert not messages[0][0].startswith("again")
 
 
