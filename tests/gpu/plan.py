@@ -218,6 +218,48 @@ WATCHES = [
     ),
 ]
 
+ANSWERS = [
+    Check(
+        "answers.py",
+        "with_torch",
+        "each query of a program that uses torch: the answers equal those of torch, the runtime "
+        "and `nvidia-smi`",
+        alone=True,
+    ),
+    Check(
+        "answers.py",
+        "with_the_driver_only",
+        "each query of a program without a CUDA runtime (CuPy): the answers equal CuPy's",
+        alone=True,
+    ),
+    Check(
+        "answers.py",
+        "nobody_answers",
+        "nobody is asked before the device is used, on a thread that has not used it, and in a "
+        "forked child; while an error is pending, only the driver is asked",
+    ),
+    Check(
+        "answers.py",
+        "answers_in_captures",
+        "each query is answered in a capture, in each mode, and the graph computes the same result",
+    ),
+    Check(
+        "answers.py",
+        "device_record",
+        "the report names the device as torch does, and the parts of its memory add up",
+    ),
+    Check(
+        "answers.py",
+        "record_after_a_capture",
+        "a collection in a capture describes the device as well",
+    ),
+    Check(
+        "answers.py",
+        "contradicted_owner",
+        "an owner that claims more memory than CUDA knows is counted, not reported",
+    ),
+]
+
 LIBRARIES = [
     Check("libraries.py", "torch_allocator", "the retained bytes and samples", **EXPANDABLE),
     Check("libraries.py", "torch_allocator", "the same", **ASYNC),
@@ -268,6 +310,11 @@ LONG = [
     ),
     Check(
         "toolkit.py",
+        "sample",
+        "`tests/gpu/sample.cu`, compiled by nvcc: kernels and queries in captures of each mode",
+    ),
+    Check(
+        "toolkit.py",
         "compute_sanitizer",
         "a watch adds no error to those that compute-sanitizer finds in the same program",
         limit=150,
@@ -282,4 +329,4 @@ LONG = [
     ),
 ]
 
-CHECKS = [*PROBES, *WATCHES, *LIBRARIES, *EXAMPLES, *LONG]
+CHECKS = [*PROBES, *ANSWERS, *WATCHES, *LIBRARIES, *EXAMPLES, *LONG]

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import support
 
@@ -61,7 +62,18 @@ def compute_sanitizer(_):
     assert with_watch == without, (with_watch, without)
 
 
-CHECKS = {"compute_sanitizer": compute_sanitizer}
+def sample(_):
+    """Compile and run sample.cu."""
+    source = Path(__file__).with_name("sample.cu")
+    if not source.exists():
+        raise support.MissingError("sample.cu is not in this kit")
+    subprocess.run([tool("nvcc"), "-std=c++17", "-o", "./sample", source], check=True)
+    outcome = subprocess.run(["./sample"], capture_output=True, text=True)
+    support.record(output=outcome.stdout.strip())
+    assert outcome.returncode == 0, outcome
+
+
+CHECKS = {"compute_sanitizer": compute_sanitizer, "sample": sample}
 
 if __name__ == "__main__":
     support.main(CHECKS)
