@@ -122,8 +122,14 @@ class Growth:
     def __str__(self) -> str:
         from cyclewatch._native import format_bytes
 
-        held = f", held by {self.owner.held_by[0]}" if self.owner.held_by else ""
-        return f"+{format_bytes(self.nbytes)}  {self.count} x {self.owner.type}{held}"
+        owner = self.owner
+        held = f", held by {owner.held_by[0]}" if owner.held_by else ""
+        details = [owner.type]
+        if owner.shape is not None:
+            details.append(str(list(owner.shape)))
+        if owner.dtype is not None:
+            details.append(owner.dtype)
+        return f"+{format_bytes(self.nbytes)}  {self.count} x {' '.join(details)}{held}"
 
     def __repr__(self) -> str:
         return f"<Growth {self}>"

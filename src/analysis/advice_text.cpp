@@ -2,9 +2,13 @@
 #include "analysis/advice_text.h"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
 
 #include "advice/catalog.h"
 #include "advice/slots.h"
+#include "analysis/advice_code.h"
 #include "analysis/evidence_weights.h"
 #include "analysis/names.h"
 #include "base/source_path.h"
@@ -45,12 +49,19 @@ const advice::Words& words_of(const Evidence& evidence) {
     return advice::Catalog::built_in().words(evidence.pattern, evidence.variant);
 }
 
-// The origin (user, library or standard library) of the code that stores the reference.
-Origin origin_of_code(const CollapsedGraph& graph, const Candidate& candidate) {
+// The origin (user, library or standard library) of the code that stores the reference. Empty if
+// the code that created the holder, a bound method, is unknown: the origin of the method's class
+// does not matter.
+std::optional<Origin> origin_of_code(const CollapsedGraph& graph, const Candidate& candidate) {
     const std::uint32_t edge = candidate.edges.front();
     const std::string location = location_of(graph, edge, candidate.keeper);
-    return location.empty() ? origin_of(graph, graph.edges[edge].holder)
-                            : base::origin_of_path(base::path_of_location(location));
+    if (!location.empty()) {
+        return base::origin_of_path(base::path_of_location(location));
+    }
+    const std::uint32_t holder = graph.edges[edge].holder;
+    return graph.is(holder, model::NodeKind::bound_method)
+               ? std::nullopt
+               : std::optional(origin_of(graph, holder));
 }
 
 // True if it is unknown which end of the reference is the parent, and no other reference leads to
@@ -81,12 +92,6 @@ const std::string& text_for(const CollapsedGraph& graph,
         return words_of(patterns::kOnlyOwner).*text;
     }
     return is_impossible ? words_of(patterns::kNotWeak).*text : usual;
-}
-
-// The short name. Function names are in backquotes, because they may read like ordinary words.
-std::string name_in_text(const CollapsedGraph& graph, std::uint32_t node) {
-    const std::string name = short_name(graph, node);
-    return advice::is_function(full_name(graph, node)) ? "`" + name + "`" : name;
 }
 
 advice::Slots slots_of(const CollapsedGraph& graph, std::uint32_t edge) {
@@ -126,76 +131,6 @@ bool is_set_of_back_pointers(const Cut& cut) {
            cut.cut.front().evidence->pattern == patterns::kBackPointer.pattern;
 }
 
-bool is_bound_method(const CollapsedGraph& graph, const Candidate& candidate) {
-    return graph.is(graph.edges[candidate.edges.front()].holder, model::NodeKind::bound_method);
-}
-
-// True for an attribute that generated code sets, such as a field of a dataclass.
-bool is_declared_field(const CollapsedGraph& graph, std::uint32_t edge) {
-    const model::AttributeSite* const site = site_of(graph, edge);
-    return site != nullptr && site->is_generated;
-}
-
-// The code of the property that replaces a back pointer. Empty for other kinds of references. Also
-// empty if neither the code that stores the attribute nor the class has a known location, for
-// example because the class is not written in Python.
-std::string code_of_back_pointer(const CollapsedGraph& graph, std::uint32_t edge) {
-    const model::EdgeKind kind = graph.edges[edge].label.kind;
-    const bool is_slot = kind == model::EdgeKind::slot;
-    if ((!is_slot && kind != model::EdgeKind::attribute) ||
-        !graph.is(graph.edges[edge].holder, model::NodeKind::object) ||
-        is_container(graph, graph.targets[edge]) ||
-        (location_of(graph, edge).empty() &&
-         location_of_node(graph, graph.edges[edge].holder).empty())) {
-        return "";
-    }
-    const std::string name(graph.label_name(edge));
-    const std::string stored = "_" + std::string(plain_name(name)) + "_ref";
-    const bool is_field = is_declared_field(graph, edge);
-    const std::string slot =
-        is_field ? "a field `" + stored + "` with `init=False`, and "
-                 : "`" + stored + "` in `__slots__` instead of `" + name + "`, and ";
-    return (is_slot ? slot : "") + "a property `" + name + "`" +
-           (is_field ? ", assigned after the class body," : "") + " that returns `self." + stored +
-           " and self." + stored + "()`, with the setter `self." + stored +
-           " = None if value is None else weakref.ref(value)`; keep the line that sets `" + name +
-           "`";
-}
-
-// Code that replaces a stored bound method; `ref` is a weakref.WeakMethod of that method.
-constexpr const char* kCallWhileAlive = "lambda *args: (m := ref()) and m(*args)";
-
-// The name of the bound method that holds the reference. Empty if the bound callable is not defined
-// in a class: plain functions and classes can be bound to an object, too.
-std::string method_of(const CollapsedGraph& graph, const Candidate& candidate) {
-    const std::uint32_t holder = graph.edges[candidate.edges.front()].holder;
-    const model::Node& node = graph.node(holder);
-    const std::size_t module = graph.raw->text(node.module).size();
-    if (!is_bound_method(graph, candidate) ||
-        candidate.evidence->pattern != patterns::kBoundMethod.pattern ||
-        graph.raw->text(node.name).find('.', module + 1) == std::string_view::npos) {
-        return "";
-    }
-    return short_name(graph, holder);
-}
-
-// A sentence with the code that makes the reference weak; begins with a space. Empty if that code
-// depends on the rest of the program.
-std::string code_of(const CollapsedGraph& graph, const Candidate& candidate) {
-    const std::uint32_t edge = candidate.edges.front();
-    if (!graph.node(graph.targets[edge]).supports_weakref) {
-        return "";
-    }
-    std::string code;
-    if (candidate.evidence->pattern == patterns::kBackPointer.pattern) {
-        code = code_of_back_pointer(graph, edge);
-    } else if (const std::string method = method_of(graph, candidate); !method.empty()) {
-        code = std::string("`") + kCallWhileAlive + "`, with `ref = weakref.WeakMethod(self." +
-               method + ")`: callers need no change";
-    }
-    return code.empty() ? code : " In code: " + code + ".";
-}
-
 // How to declare the new attribute in classes with `__slots__`, as a sentence that begins with a
 // space. Empty if the code for the first reference already shows it.
 std::string advice_for_other_slots(const CollapsedGraph& graph, const Cut& cut) {
@@ -232,8 +167,54 @@ std::string advice_for_set(const CollapsedGraph& graph, const Cut& cut, std::str
             break;
         }
     }
+    if (std::ranges::any_of(cut.cut, [&](const Candidate& kind) {
+            return is_first_argument_of_partial(graph, kind);
+        })) {
+        code += std::string(" Instead of a partial of `function`, store `") + kCallWithObject +
+                "`, with `ref = weakref.ref(...)` to its first argument.";
+    }
     return "Replace each of these references with a weakref.ref" +
            (parent.empty() ? "" : " to " + parent);
+}
+
+// The advice on the references of a set whose patterns differ from the first's, as sentences that
+// each begin with a space.
+std::string advice_for_other_patterns(const CollapsedGraph& graph, const Cut& cut) {
+    std::string text;
+    std::vector<std::string_view> patterns{cut.cut.front().evidence->pattern};
+    for (const Candidate& kind : cut.cut) {
+        if (kind.payload || std::ranges::find(patterns, kind.evidence->pattern) != patterns.end()) {
+            continue;
+        }
+        patterns.push_back(kind.evidence->pattern);
+        const std::uint32_t edge = kind.edges.front();
+        text += " For `" + label_of(graph, edge) + "` of " +
+                name_in_text(graph, graph.edges[edge].holder) + ": " +
+                advice::fill(text_for(graph, kind, &advice::Words::advice), slots_of(graph, edge)) +
+                code_of(graph, kind);
+    }
+    return text;
+}
+
+// Whether the holder of the candidate's first reference is registered as a hook.
+bool is_of_hook(const CollapsedGraph& graph, const Candidate& candidate) {
+    const std::uint32_t holder = graph.edges[candidate.edges.front()].holder;
+    for (std::uint32_t e = 0; e < graph.targets.size(); ++e) {
+        if (graph.targets[e] == holder && graph.edges[e].label.kind == model::EdgeKind::hook) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// A sentence that begins with a space. Empty if `text` already mentions the handle.
+std::string advice_for_hook(const CollapsedGraph& graph,
+                            const Candidate& candidate,
+                            const std::string& text) {
+    return is_of_hook(graph, candidate) && text.find("handle.remove()") == std::string::npos
+               ? " Or keep the handle that the registration of the hook returns, and call "
+                 "`handle.remove()` when the hook is no longer needed."
+               : "";
 }
 
 // A call to the cleanup method of `node`, such as "`Engine.close()`". In that method, a program
@@ -365,8 +346,11 @@ std::string advice_of(const CollapsedGraph& graph, const Cut& cut) {
     std::string code = code_of(graph, first);
     if (is_set_of_back_pointers(cut)) {
         text = advice_for_set(graph, cut, code);
+    } else {
+        code += advice_for_other_patterns(graph, cut);
     }
-    return text + code + otherwise(graph, cut);
+    text += code;
+    return text + advice_for_hook(graph, first, text) + otherwise(graph, cut);
 }
 
 std::string cost_of(const CollapsedGraph& graph, const Cut& cut) {

@@ -139,6 +139,21 @@ bool BackReferenceKinds::leads_only_back(std::uint32_t position,
     return true;
 }
 
+// True for a variable of a frame, and for an entry of a namespace (`__globals__`, `f_locals`). A
+// function needs its variables, so they are not references from a child to its parent.
+bool BackReferenceKinds::is_variable_of_call(std::uint32_t e) const {
+    const std::uint32_t holder = component_.holder[e];
+    if (graph_.is(node_of(holder), NodeKind::frame)) {
+        return true;
+    }
+    const auto& into = holders_.of(holder);
+    return graph_.is(node_of(holder), NodeKind::dict) &&
+           std::ranges::any_of(into, [this](std::uint32_t k) {
+               const std::string_view name = graph_.label_name(component_.edges[k]);
+               return name == "__globals__" || name == "f_locals" || name == "f_globals";
+           });
+}
+
 // A candidate for `item`, the reference to change in order to remove `e`. The score and evidence
 // are taken from `item` or `e`, whichever scores higher.
 Candidate BackReferenceKinds::judge(std::uint32_t e, std::uint32_t item) {
@@ -153,6 +168,11 @@ Candidate BackReferenceKinds::judge(std::uint32_t e, std::uint32_t item) {
         judged.evidence = inner.evidence;
     }
     const std::string_view pattern = judged.evidence->pattern;
+    if (pattern == patterns::kMember.pattern &&
+        (is_variable_of_call(item) || is_variable_of_call(e))) {
+        judged.evidence = nullptr;
+        return judged;
+    }
     if (is_container(graph_, node_of(component_.targets[item])) && item != e) {
         judged.evidence = &patterns::kBackToParentInList;
     } else if (pattern == patterns::kMutual.pattern ||

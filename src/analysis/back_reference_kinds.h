@@ -67,6 +67,9 @@ class BackReferenceKinds {
     // Maps each role to the highest score among the kinds with that role.
     [[nodiscard]] std::map<std::string, int> roles_of(const std::vector<Candidate>& kinds) const;
 
+    // The score of `e` on the shortest cycle that contains it.
+    [[nodiscard]] int score_alone(std::uint32_t e) { return judged_alone(e).score; }
+
   private:
     [[nodiscard]] std::uint32_t node_of(std::uint32_t position) const {
         return component_.nodes[position];
@@ -76,6 +79,7 @@ class BackReferenceKinds {
     [[nodiscard]] Candidate finished(Candidate kind) const;
     [[nodiscard]] std::uint32_t outermost(std::uint32_t e, std::span<const char> is_back) const;
     [[nodiscard]] bool leads_only_back(std::uint32_t position, std::span<const char> is_back) const;
+    [[nodiscard]] bool is_variable_of_call(std::uint32_t e) const;
     [[nodiscard]] Candidate judge(std::uint32_t e, std::uint32_t item);
     const Candidate& judged_alone(std::uint32_t e);
 

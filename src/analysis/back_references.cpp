@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 
 #include "analysis/back_reference_kinds.h"
 #include "analysis/evidence_weights.h"
@@ -164,6 +165,58 @@ class BackReferenceSearch {
         return next;
     }
 
+    // True if `root` was probably created for one of the objects to which it refers, and is held
+    // only by that object and its children: a context that is created for a model and stored in
+    // each of its layers. If its holders referred to it weakly, nothing would keep `root` alive.
+    [[nodiscard]] bool is_created_for_child(std::uint32_t root) {
+        std::set<std::uint32_t> holders;
+        for (const std::uint32_t e : holders_.of(root)) {
+            if (component_.structural[e] != 0) {
+                continue;
+            }
+            if (!was_passed(e) || kinds_.score_alone(e) >= patterns::kKnownDirection) {
+                return false;
+            }
+            holders.insert(component_.holder[e]);
+        }
+        for (std::uint32_t e = component_.first[root]; e < component_.first[root + 1]; ++e) {
+            if (holders.size() > 1 && was_passed(e) &&
+                reaches(component_.targets[e], holders, root)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    // True if the attribute `e` stores an object that existed before, according to the code.
+    [[nodiscard]] bool was_passed(std::uint32_t e) const {
+        const model::AttributeSite* const site = site_of(graph_, component_.edges[e]);
+        return site != nullptr && site->value == model::ValueOrigin::taken &&
+               !site->holder_made_by_target &&
+               !is_container(graph_, node_of(component_.targets[e]));
+    }
+
+    // True if all of `nodes` can be reached from `start` without passing through `without`.
+    [[nodiscard]] bool reaches(std::uint32_t start,
+                               std::set<std::uint32_t> nodes,
+                               std::uint32_t without) const {
+        std::vector<char> seen(component_.size(), 0);
+        std::vector<std::uint32_t> waiting{start};
+        seen[without] = 1;
+        while (!waiting.empty() && !nodes.empty()) {
+            const std::uint32_t node = waiting.back();
+            waiting.pop_back();
+            if (std::exchange(seen[node], char{1}) == 0) {
+                nodes.erase(node);
+                for (std::uint32_t e = component_.first[node]; e < component_.first[node + 1];
+                     ++e) {
+                    waiting.push_back(component_.targets[e]);
+                }
+            }
+        }
+        return nodes.empty();
+    }
+
     // If `with_inner` is false, returns the back references to `root`, or nothing if removing them
     // leaves a cycle. If `with_inner` is true, returns nothing unless cycles remain. To break the
     // remaining cycles, adds the back references to further parents.
@@ -172,7 +225,7 @@ class BackReferenceSearch {
         mark(back);
         const bool remains = !back.empty() && still_holds(component_, is_back_);
         has_no_remaining_cycle_[root] = remains ? 0 : 1;
-        if (back.empty() || remains != with_inner) {
+        if (back.empty() || remains != with_inner || is_created_for_child(root)) {
             return {};
         }
         if (with_inner) {

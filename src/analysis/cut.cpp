@@ -8,6 +8,7 @@
 #include "analysis/back_references.h"
 #include "analysis/names.h"
 #include "analysis/payload.h"
+#include "analysis/removable_references.h"
 
 namespace cyclewatch::analysis {
 namespace {
@@ -36,7 +37,7 @@ class CutSearch {
         const std::vector<Candidate> ranked = rank_cycle(graph_, component_, cycle_);
         const std::vector<Candidate> enough = find_enough(ranked);
         const Payloads payloads = find_payloads(graph_, component_, cycle_, held_);
-        if (use_back_references(result, enough)) {
+        if (use_removable_references(result, enough) || use_back_references(result, enough)) {
             result.alternatives = enough;
         } else if (!enough.empty()) {
             result.cut = {enough.front()};
@@ -164,6 +165,18 @@ class CutSearch {
                         ? breaks_cycle && graph_.edges[edge].label.kind != model::EdgeKind::closure
                         : known && candidate.evidence->weight <= patterns::kMutual.weight);
         });
+    }
+
+    // Suggests what hooks refer to, or where frames are stored, instead of a reference that may be
+    // needed: a program that registers a hook can also remove it.
+    bool use_removable_references(Cut& result, const std::vector<Candidate>& enough) const {
+        if (!enough.empty() && enough.front().score >= patterns::kKnownDirection) {
+            return false;
+        }
+        for (Candidate& kind : find_removable_references(graph_, component_, cycle_)) {
+            result.cut.push_back(finish(std::move(kind)));
+        }
+        return !result.cut.empty();
     }
 
     // Suggests the back references to one parent, unless the evidence for a single reference is

@@ -163,6 +163,9 @@ class EdgeClassifier {
         switch (kind_on_cycle(i_)) {
             case NodeKind::exception:
                 return kExceptionStored;
+            case NodeKind::frame:
+            case NodeKind::traceback:
+                return kFrameStored;
             case NodeKind::generator:
             case NodeKind::coroutine:
             case NodeKind::async_generator:
@@ -259,8 +262,10 @@ class EdgeClassifier {
             graph_.label_name(after) == "__globals__") {
             return kExecNamespace;
         }
-        if (graph_.edges[edge_].label.kind == EdgeKind::hook ||
-            graph_.node(holder_).locals_snapshot) {
+        if (graph_.edges[edge_].label.kind == EdgeKind::hook) {
+            return is_callable(graph_, target_) ? kItem : kRegisteredHook;
+        }
+        if (graph_.node(holder_).locals_snapshot) {
             return kItem;
         }
         if (graph_.node(target_).locals_snapshot) {
@@ -272,8 +277,11 @@ class EdgeClassifier {
         if (kind_on_cycle(i_) == NodeKind::exception) {
             return graph_.is(holder_, NodeKind::tuple) ? kMachinery : kExceptionInContainer;
         }
-        // An object that stores only `list.append` does not own the list.
-        const bool is_own = is_stored_on_target() && !passes(NodeKind::builtin_function);
+        // An object that stores only `list.append`, or a function that captures the list, does not
+        // own the list.
+        const std::uint32_t into = cycle_.edges[cycle_.outside_containers(i_)];
+        const bool is_own = is_stored_on_target() && !passes(NodeKind::builtin_function) &&
+                            graph_.edges[into].label.kind != EdgeKind::closure;
         if (!cycle_.is_object(target_) || !is_own) {
             return kItem;
         }

@@ -26,6 +26,7 @@ inline constexpr Evidence kPartialOfSelf{"partial-of-self", "", 90};
 inline constexpr Evidence kBackPointer{"back-pointer", "", 90};
 inline constexpr Evidence kBackToParent{"back-pointer", "to-parent", 50};  // as one of several
 inline constexpr Evidence kBackToParentInList{"back-pointer", "to-parent-in-list", 50};
+inline constexpr Evidence kFrameStored{"frame-stored", "", 90};
 inline constexpr Evidence kExceptionHolderInFrame{"exception-in-frame", "holder", 90};
 inline constexpr Evidence kBackPointerToCreator{"back-pointer", "to-creator", 89};
 inline constexpr Evidence kBackPointerByType{"back-pointer", "by-type", 66};
@@ -41,6 +42,7 @@ inline constexpr Evidence kClosureCapturesObject{"closure-captures-owner", "lead
 inline constexpr Evidence kExceptionInContainer{"exception-stored", "container", 80};
 inline constexpr Evidence kBoundMethod{"bound-method-on-self", "leads-back", 75};
 inline constexpr Evidence kHook{"bound-method-on-self", "called-by-others", 82};
+inline constexpr Evidence kRegisteredHook{"registered-hook", "", 73};
 inline constexpr Evidence kExceptionStored{"exception-stored", "", 72};
 inline constexpr Evidence kExceptionListInFrame{"exception-in-frame", "container", 70};
 inline constexpr Evidence kGeneratorStored{"generator-on-owner", "", 70};

@@ -43,8 +43,11 @@ bool is_known(const model::SourceLocation& location) {
     return location.path != model::kEmptyString;
 }
 
-const model::SourceLocation& source_of_node(const CollapsedGraph& graph, std::uint32_t node) {
-    return graph.node(named_node(graph, node)).location;
+// The line that defines a method is unrelated to the line that creates a bound method.
+model::SourceLocation source_of_node(const CollapsedGraph& graph, std::uint32_t node) {
+    const model::SourceLocation& location = graph.node(node).location;
+    const bool is_unknown = graph.is(node, NodeKind::bound_method) && location.line == 0;
+    return is_unknown ? model::SourceLocation() : location;
 }
 
 model::SourceLocation source_of(const CollapsedGraph& graph, std::uint32_t edge) {
@@ -69,7 +72,7 @@ model::SourceLocation source_of(const CollapsedGraph& graph, std::uint32_t edge)
     // The location of an object's class is not used for an attribute, because any code may store
     // the attribute.
     const bool in_class = !is_attribute(graph, edge) || !graph.is(holder, NodeKind::object);
-    const model::SourceLocation& location = source_of_node(graph, holder);
+    const model::SourceLocation location = source_of_node(graph, holder);
     return in_class && is_known(location) ? location : graph.node(holder).allocated;
 }
 
@@ -77,8 +80,10 @@ model::SourceLocation source_of(const CollapsedGraph& graph,
                                 std::uint32_t edge,
                                 std::uint32_t keeper) {
     const model::SourceLocation location = source_of(graph, edge);
+    // A function that captures a container usually does not create the container's items.
     const bool use_keeper =
         !is_known(location) && keeper != kNone &&
+        graph.edges[keeper].label.kind != EdgeKind::closure &&
         origin_of(graph, graph.edges[keeper].holder) != Origin::standard_library;
     return use_keeper ? source_of(graph, keeper) : location;
 }

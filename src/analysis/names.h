@@ -80,8 +80,8 @@ template <std::size_t size>
 // - The frame.
 // - The class, if the holder is a class.
 // - The line that allocated the holder.
-// - The location of `keeper`, the reference to the container or partial, unless the holder of
-//   `keeper` belongs to the standard library. `keeper` may be kNone.
+// - The location of `keeper`, the reference to the container or partial, unless `keeper` is a
+//   captured variable or its holder belongs to the standard library. `keeper` may be kNone.
 [[nodiscard]] std::string location_of(const CollapsedGraph& graph,
                                       std::uint32_t edge,
                                       std::uint32_t keeper = kNone);

@@ -83,7 +83,8 @@ void bind_reference(py::module_& module) {
             "holder_path",
             text_or_none(&Self::holder_path),
             "Where the holder is stored, such as 'Registry._pairs'. If the holder is a method of "
-            "a container, this is where the container is stored. Set only for a cut or an "
+            "a container, this is where the container is stored. For the cut of a Path, the holder "
+            "as the path writes it. Set only for a cut or an "
             "alternative whose holder is a container, a method of a container, or one of several "
             "bound methods to replace. None if unknown.")
         .def_readonly("label",
@@ -121,7 +122,10 @@ void bind_reference(py::module_& module) {
                       "True if the reference is not part of the cycle: cutting it frees the "
                       "memory but leaves the cycle.")
         .def("__repr__", [](const Self& self) {
-            return "<Reference " + self.holder + " " + self.label + " -> " + self.target + ">";
+            const bool joined = self.label.starts_with('.') || self.label.starts_with('[');
+            return "<Reference " + (self.holder_path.empty() ? self.holder : self.holder_path) +
+                   (joined && !self.holder_path.empty() ? "" : " ") + self.label + " -> " +
+                   self.target + ">";
         });
 }
 

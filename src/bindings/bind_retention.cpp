@@ -97,6 +97,13 @@ void bind_path(py::module_& module) {
             "the object is part of a cycle. False if another path does not contain "
             "`cut`. Also False if C++ objects, such as an autograd graph, may refer to the "
             "object.")
+        .def_property_readonly(
+            "remedy",
+            [](const model::RetentionPath& self) {
+                return text_or_none(self.remedy.value_or(std::string()));
+            },
+            "How to remove `cut`, such as 'delete `model.cache` or set it to None "
+            "(train.py:12)'; None if that is not known.")
         .def("__str__", [](const model::RetentionPath& self) { return self.text; })
         .def("__repr__",
              [](const model::RetentionPath& self) { return "<Path " + quoted(self.text) + ">"; });
@@ -196,6 +203,18 @@ void bind_growing_owner(py::module_& module) {
             },
             "The number of steps or seconds (see `unit`) until the device is full at this rate, if "
             "nothing else is allocated; None if the device's capacity is not known.")
+        .def_readonly("graph_nodes",
+                      &Self::graph_nodes,
+                      "The number of nodes of the autograd graphs that the tensors keep alive, if "
+                      "that number is growing; otherwise None. The memory of the nodes is not "
+                      "included in `nbytes` and `rate`.")
+        .def_readonly("graph_nodes_rate",
+                      &Self::graph_nodes_rate,
+                      "Additional nodes per `unit`; None if `graph_nodes` is None.")
+        .def_property_readonly(
+            "remedy",
+            [](const Self& self) { return text_or_none(self.remedy.value_or(std::string())); },
+            "How to stop the growth; None if that is not known.")
         .def_readonly("process", &Self::process, "Index into `Report.processes`.")
         .def("__str__", [](const Self& self) { return render::growth_sentence(self); })
         .def("__repr__", [](const Self& self) {

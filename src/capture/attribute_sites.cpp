@@ -10,6 +10,7 @@
 #include "capture/labelers/labelers.h"
 #include "capture/labelers/text.h"
 #include "capture/object_summary.h"
+#include "capture/running_code.h"
 #include "capture/store_search.h"
 #include "capture/stored_callables.h"
 #include "compat/attribute_stores.h"
@@ -245,6 +246,13 @@ StoreSite search_outside(PyTypeObject* type,
             search_imports(imported, module);
         }
         store = imported.result();
+    }
+    if (store.line == 0) {
+        ForeignStores running(name, Py_TYPE(value));
+        for (PyCodeObject* const code : running_module_code(near)) {
+            running.search(code, false);
+        }
+        store = running.result();
     }
     if (store.line == 0) {
         store = search_possible_stores(type, name, value, near);

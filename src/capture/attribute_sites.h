@@ -45,9 +45,10 @@ class AttributeSites {
     // Returns the code location outside the holder's and the value's classes that assigns `value`
     // to the attribute `name`. If `value` is a callable, searches the functions that enclose its
     // definition first. The next steps search `modules` (namespaces), then the functions imported
-    // by `modules` or by the modules that define the two classes. The last step searches for calls
-    // that may store the attribute. The search ends at the first step that finds exactly one line.
-    // Call this if find() returns no line. Results are cached per type of `value`.
+    // by `modules` or by the modules that define the two classes, then the code of these modules
+    // that is running at module level. The last step searches for calls that may store the
+    // attribute. The search ends at the first step that finds exactly one line. Call this if find()
+    // returns no line. Results are cached per type of `value`.
     [[nodiscard]] const StoreSite& find_outside(PyTypeObject* type,
                                                 std::string_view name,
                                                 PyObject* value,

@@ -150,7 +150,7 @@ struct OnlyLine {
 
 struct ModuleCode {
     PyCodeObject* code;
-    bool is_method;
+    bool is_method;  // the first parameter is an instance of the class, or the class
 };
 
 // Calls visit(ModuleCode) for the functions of a module and the methods of its classes. `globals`
@@ -168,7 +168,7 @@ void visit_module_code(PyObject* globals, Visit&& visit) {
         } else if (PyType_Check(value) &&
                    name_of_type(reinterpret_cast<PyTypeObject*>(value)).module == module) {
             visit_methods(reinterpret_cast<PyTypeObject*>(value), [&](const Method& method) {
-                visit(ModuleCode{method.code, true});
+                visit(ModuleCode{method.code, !Py_IS_TYPE(method.entry, &PyStaticMethod_Type)});
             });
         }
     }

@@ -124,6 +124,8 @@ void find_all_parts(PyObject* parent, PartSink& sink) {
         find_partial_parts(parent, sink);
     } else if (is_torch_module(type)) {
         find_torch_module_parts(parent, sink);
+    } else if (has_torch_hooks(type)) {
+        find_torch_hooks(parent, sink);
     }
 }
 

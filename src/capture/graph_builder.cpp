@@ -356,6 +356,12 @@ model::ReferenceGraph GraphBuilder::build() {
         note_locals(node);
         add_edges(node);
     }
+    for (std::uint32_t node = 0; node < nodes; ++node) {
+        model::Node& described = builder_.node(static_cast<model::NodeId>(node));
+        if (!is_located_[node] && described.kind == model::NodeKind::bound_method) {
+            described.location.line = 0;  // any code may have created it
+        }
+    }
     return builder_.finish();
 }
 

@@ -97,6 +97,13 @@ class OwnerReader {
     // as the nodes.
     virtual void add_graph_references(std::span<PyObject* const> /*owners*/,
                                       std::vector<OwnerReference>& /*references*/) {}
+    // For each of `owners`, the number of nodes of its autograd graph that are not in the graph of
+    // an earlier one. Empty if the library has no graphs. May create objects, as above. May throw
+    // std::bad_alloc.
+    [[nodiscard]] virtual std::vector<std::size_t> graph_sizes(
+        std::span<PyObject* const> /*owners*/) {
+        return {};
+    }
     // Number of references to `object` that the library holds, including references that
     // add_references() cannot find; negative if unknown.
     [[nodiscard]] virtual Py_ssize_t library_holders(PyObject* /*object*/) noexcept { return -1; }

@@ -159,12 +159,22 @@ CYCLEWATCH_FIELDS(CollectionRecord,
 
 CYCLEWATCH_FIELDS(PathRoot, kind, text, location);
 
-CYCLEWATCH_FIELDS(RetentionPath, root, references, cut, cut_frees, text);
+CYCLEWATCH_FIELDS(RetentionPath, root, references, cut, cut_frees, remedy, text);
 
 CYCLEWATCH_FIELDS(LiveOwner, process, owner, bytes, category, held_by);
 
-CYCLEWATCH_FIELDS(
-    GrowingOwner, process, owner, bytes, held_by, rate, unit, until_full, census_bytes);
+CYCLEWATCH_FIELDS(GrowingOwner,
+                  process,
+                  owner,
+                  bytes,
+                  held_by,
+                  rate,
+                  unit,
+                  until_full,
+                  census_bytes,
+                  graph_nodes,
+                  graph_nodes_rate,
+                  remedy);
 
 CYCLEWATCH_FIELDS(Report,
                   processes,

@@ -29,7 +29,7 @@ enum class EdgeKind : std::uint8_t {
     default_value,     // default:name     default of a parameter
     local,             // local:name       variable of a frame, generator or coroutine
     stack,             // stack[2]         temporary on a frame's value stack
-    hook,              // forward hook     hook of a torch.nn.Module; name is the kind of hook
+    hook,              // forward hook     hook of a torch object; name is the kind of hook
     field,             // C field at offset 24   unnamed field of a C struct; index is the offset
                        //                 in bytes from the start of the object
 };

@@ -87,7 +87,7 @@ enum class PartRole : std::uint8_t {
     partial_args,
     partial_keywords,
     nn_children,  // nn.Module._parameters, _buffers, _modules; label: `.name`
-    nn_hooks,     // nn.Module._forward_hooks and the like; label: `forward hook`
+    nn_hooks,     // hooks of an nn.Module, a tensor or an autograd node; label: `forward hook`
     storage,      // internal storage of a C container, such as the dict of an OrderedDict
 };
 
@@ -105,7 +105,9 @@ struct Node {
                                      // frames and generators ("pkg.mod.Engine.__init__.<lambda>")
     StringId module = kEmptyString;  // the module part of `name`, "" if unknown
     SourceLocation location;         // function: its def; frame, traceback, generator: current
-                                     // line; type and instance: the class, if known
+                                     // line; type and instance: the class, if known; bound method,
+                                     // partial: the code that creates it. The line of a bound
+                                     // method is 0 if only the file of its function is known.
     SourceLocation allocated;        // where the object was allocated, if recorded
     // True for a dict returned by locals(). It contains every local variable of a function call.
     // `name` and `location` then describe the function that called locals().

@@ -55,6 +55,8 @@ struct RetentionPath {
     // The reference to remove. `cut->reason` explains the value of `cut_frees`.
     std::optional<Reference> cut;
     bool cut_frees = false;
+    // How to remove `cut`, as an instruction without a full stop: "call `cache_clear()` on f()".
+    std::optional<std::string> remedy;
     std::string text;  // "train() local model -> model.layers[3].weight"
 
     friend bool operator==(const RetentionPath&, const RetentionPath&) = default;
@@ -82,6 +84,9 @@ struct LiveOwner {
     std::uint64_t bytes = 0;    // of all storages
     OwnerCategory category = OwnerCategory::other;
     std::vector<RetentionPath> held_by;  // paths to one of these owners
+    // Nodes of the autograd graphs of these owners. A node is counted for one owner only. Not part
+    // of the JSON document.
+    std::uint64_t graph_nodes = 0;
 
     friend bool operator==(const LiveOwner&, const LiveOwner&) = default;
 };
@@ -104,6 +109,12 @@ struct GrowingOwner {
     GrowthUnit unit = GrowthUnit::step;
     double until_full = -1;  // the number of units until the device is full; -1: not known
     std::vector<std::uint64_t> census_bytes;  // in the last censuses; the last one is `bytes`
+    // The number of nodes of their autograd graphs, if that number is growing, and its growth per
+    // `unit`. The memory of the nodes is not included in `bytes` and `rate`.
+    std::optional<std::uint64_t> graph_nodes;
+    std::optional<double> graph_nodes_rate;
+    // How to stop the growth; see RetentionPath::remedy.
+    std::optional<std::string> remedy;
 
     friend bool operator==(const GrowingOwner&, const GrowingOwner&) = default;
 };

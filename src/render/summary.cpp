@@ -364,7 +364,9 @@ std::string live_owner_sentence(const model::LiveOwner& live) {
     }
     text += " on " + owner.device + ", " + std::string(model::word_of(live.category));
     if (!live.held_by.empty()) {
-        text += ", held by " + live.held_by.front().text;
+        const model::RetentionPath& path = live.held_by.front();
+        text += ", held by " + path.text;
+        text += path.remedy && path.cut_frees ? ". To free it, " + *path.remedy : "";
     }
     return base::clean_text(text + ".");
 }
@@ -375,8 +377,11 @@ std::string growth_rate(const model::GrowingOwner& growing) {
 }
 
 std::string time_until_full(const model::GrowingOwner& growing) {
-    constexpr double kMost = 1e15;
-    if (growing.until_full < 0 || growing.until_full > kMost) {
+    // The rate is not constant for longer, so a later time would only mislead.
+    constexpr double kMostSteps = 10'000'000;
+    constexpr double kMostSeconds = 30.0 * 24 * 3600;
+    const bool is_step = growing.unit == model::GrowthUnit::step;
+    if (growing.until_full < 0 || growing.until_full > (is_step ? kMostSteps : kMostSeconds)) {
         return {};
     }
     if (growing.unit == model::GrowthUnit::second) {
@@ -387,15 +392,26 @@ std::string time_until_full(const model::GrowingOwner& growing) {
 
 std::string growth_sentence(const model::GrowingOwner& growing) {
     const model::OwnerSummary& owner = growing.owner;
-    std::string text = "+" + growth_rate(growing) + ": " + base::format_count(owner.count) + " x " +
-                       owner.type + " on " + owner.device + " (" + format_bytes(growing.bytes) +
-                       ")";
+    std::string text =
+        "+" + growth_rate(growing) + ": " + base::format_count(owner.count) + " x " + owner.type;
+    for (const std::string& detail : {owner.shape, owner.dtype}) {
+        text += detail.empty() ? "" : " " + detail;
+    }
+    text += " on " + owner.device + " (" + format_bytes(growing.bytes) + ")";
     if (!growing.held_by.empty()) {
         text += ", held by " + growing.held_by;
     }
-    if (const std::string time = time_until_full(growing); !time.empty()) {
+    if (growing.graph_nodes) {
+        const auto added = static_cast<std::uint64_t>(growing.graph_nodes_rate.value_or(0));
+        text += ". It keeps an autograd graph of " + base::counted(*growing.graph_nodes, "node") +
+                " alive, which grows by " + base::counted(added, "node") + " per " +
+                std::string(model::word_of(growing.unit));
+    }
+    const std::string time = growing.graph_nodes ? "" : time_until_full(growing);
+    if (!time.empty()) {
         text += ". The memory will be full in " + time + " at this rate";
     }
+    text += growing.remedy ? ". To stop the growth, " + *growing.remedy : "";
     return base::clean_text(text + ".");
 }
 

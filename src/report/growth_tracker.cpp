@@ -2,7 +2,11 @@
 #include "report/growth_tracker.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace cyclewatch::report {
 namespace {
@@ -32,6 +36,25 @@ Rises rises_of(const std::deque<std::uint64_t>& bytes, std::uint64_t peak) {
         peak = std::max(peak, bytes[i]);
     }
     return rises;
+}
+
+// How to stop the growth of the group, given one of its owners.
+std::optional<std::string> remedy_for(const model::LiveOwner& owner, bool graph_grows) {
+    using model::OwnerCategory;
+    if (graph_grows || owner.category == OwnerCategory::activation ||
+        owner.category == OwnerCategory::saved_for_backward) {
+        return "store `.detach()` of the tensor, or its `.item()`, because a stored tensor keeps "
+               "the autograd graph that computed it; if backward() is never called, compute it "
+               "under `torch.no_grad()`";
+    }
+    if (owner.held_by.empty() || !owner.held_by.front().remedy) {
+        return std::nullopt;
+    }
+    constexpr std::string_view kRemove = "remove ";
+    const std::string& one = *owner.held_by.front().remedy;
+    return one.starts_with(kRemove)
+               ? "remove items that are no longer needed, such as " + one.substr(kRemove.size())
+               : one;
 }
 
 }  // namespace
@@ -65,6 +88,7 @@ std::vector<model::GrowingOwner> GrowthTracker::add(double at,
 void GrowthTracker::store(std::span<const model::LiveOwner> owners) {
     for (auto& entry : groups_) {
         entry.second.bytes.push_back(0);
+        entry.second.nodes.push_back(0);
     }
     for (const model::LiveOwner& owner : owners) {
         std::string key = key_of(owner.owner);
@@ -75,10 +99,12 @@ void GrowthTracker::store(std::span<const model::LiveOwner> owners) {
             }
             found = groups_.emplace(std::move(key), Group{}).first;
             found->second.bytes.assign(times_.size(), 0);
+            found->second.nodes.assign(times_.size(), 0);
         }
         Group& group = found->second;
         const std::uint64_t others = group.bytes.back() > 0 ? group.last.owner.count : 0;
         group.bytes.back() += owner.bytes;
+        group.nodes.back() += owner.graph_nodes;
         group.last = owner;
         group.last.owner.count += others;
     }
@@ -87,6 +113,8 @@ void GrowthTracker::store(std::span<const model::LiveOwner> owners) {
         if (group.bytes.size() > times_.size()) {
             group.peak = std::max(group.peak, group.bytes.front());
             group.bytes.pop_front();
+            group.peak_nodes = std::max(group.peak_nodes, group.nodes.front());
+            group.nodes.pop_front();
         }
     }
     std::erase_if(groups_, [](const auto& entry) {
@@ -98,12 +126,16 @@ void GrowthTracker::store(std::span<const model::LiveOwner> owners) {
 void GrowthTracker::update(Group& group, model::GrowthUnit unit, std::uint64_t min_bytes) const {
     const std::uint64_t now = group.bytes.back();
     const double duration = times_.back() - times_.front();
-    const Rises rises = rises_of(group.bytes, group.peak);
     // A group is newly classified as growing only if its size rose in the last census. This
     // excludes caches that have filled up.
-    const bool grows = rises.count >= kRises && (rises.is_last || group.growing) &&
-                       times_.size() > kComparisons && duration > 0 && now >= min_bytes;
-    if (!grows) {
+    const auto rises = [&](const std::deque<std::uint64_t>& sizes, std::uint64_t peak) {
+        const Rises found = rises_of(sizes, peak);
+        return found.count >= kRises && (found.is_last || group.growing) &&
+               times_.size() > kComparisons && duration > 0;
+    };
+    const bool graph_grows =
+        group.nodes.back() >= kMinNodes && rises(group.nodes, group.peak_nodes);
+    if (!graph_grows && (now < min_bytes || !rises(group.bytes, group.peak))) {
         group.growing.reset();
         return;
     }
@@ -111,7 +143,17 @@ void GrowthTracker::update(Group& group, model::GrowthUnit unit, std::uint64_t m
     growing.owner = group.last.owner;
     growing.bytes = now;
     growing.held_by = group.last.held_by.empty() ? "" : group.last.held_by.front().text;
-    growing.rate = static_cast<double>(now - group.bytes.front()) / duration;
+    growing.remedy = remedy_for(group.last, graph_grows);
+    growing.rate =
+        now < group.bytes.front() ? 0 : static_cast<double>(now - group.bytes.front()) / duration;
+    growing.graph_nodes.reset();
+    growing.graph_nodes_rate.reset();
+    if (graph_grows) {
+        growing.graph_nodes = group.nodes.back();
+        growing.graph_nodes_rate =
+            (static_cast<double>(group.nodes.back()) - static_cast<double>(group.nodes.front())) /
+            duration;
+    }
     growing.unit = unit;
     growing.census_bytes.assign(group.bytes.begin(), group.bytes.end());
 }

@@ -31,10 +31,12 @@ class GrowthTracker {
     static constexpr std::size_t kRises = 3;
     static constexpr std::size_t kMaxGroups = 10'000;  // others are ignored
     static constexpr std::size_t kMaxGrowing = 100;
+    static constexpr std::uint64_t kMinNodes = 20;
 
     // Adds a census that was taken after `at` steps or seconds. Returns the groups that are growing
     // for the first time, fastest-growing first. Groups smaller than `min_bytes` are never
-    // classified as growing.
+    // classified as growing, unless the autograd graphs that they keep alive are growing: the
+    // number of nodes rises as described above and exceeds kMinNodes.
     std::vector<model::GrowingOwner> add(double at,
                                          std::span<const model::LiveOwner> owners,
                                          model::GrowthUnit unit,
@@ -47,7 +49,9 @@ class GrowthTracker {
     struct Group {
         std::deque<std::uint64_t> bytes;  // at each of times_
         std::uint64_t peak = 0;           // of earlier censuses
-        model::LiveOwner last;            // in the last census that found the group
+        std::deque<std::uint64_t> nodes;  // of autograd graphs, at each of times_
+        std::uint64_t peak_nodes = 0;
+        model::LiveOwner last;  // in the last census that found the group
         std::optional<model::GrowingOwner> growing;
         bool reported = false;
     };

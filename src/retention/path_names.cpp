@@ -337,6 +337,23 @@ std::vector<model::Reference> PathText::references() const {
 }
 
 std::string PathText::folded() const {
+    std::vector<std::string> holders;
+    return folded(holders);
+}
+
+std::string PathText::suffix_at(std::size_t at) const {
+    return base::clean_text(suffix_of(steps_[at].label));
+}
+
+std::string PathText::holder_of(std::size_t at) const {
+    std::vector<std::string> holders;
+    const std::string text = folded(holders);
+    return at < holders.size() ? base::clean_text(holders[at]) : std::string();
+}
+
+// `holders`: set to the text of each step's holder; "" for a step that is not shown.
+std::string PathText::folded(std::vector<std::string>& holders) const {
+    holders.assign(steps_.size(), "");
     std::string text = root().text;
     std::string variable;  // of the expression that a suffix would continue
     bool is_expression = false;
@@ -361,6 +378,7 @@ std::string PathText::folded() const {
             variable = std::string(base::last_part(capture::summarize(steps_[i].from).name));
             is_expression = false;
         }
+        holders[i] = is_expression ? text.substr(text.rfind(kArrow) + kArrow.size()) : variable;
         const std::string suffix = suffix_of(steps_[i].label);
         if (!suffix.empty()) {
             if (!is_expression) {

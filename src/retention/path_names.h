@@ -59,6 +59,12 @@ class PathText {
     [[nodiscard]] std::vector<model::Reference> references() const;
     // "train() local model -> model.layers[3].weight"
     [[nodiscard]] std::string folded() const;
+    // The holder of step `at` as folded() writes it: "model.layers". "" if the step is part of the
+    // root's text.
+    [[nodiscard]] std::string holder_of(std::size_t at) const;
+    // How to remove step `at`, as an instruction without a full stop; "" if that depends on the
+    // program.
+    [[nodiscard]] std::string remedy_for(std::size_t at) const;
 
   private:
     // True if the first step is part of the root's text.
@@ -67,6 +73,8 @@ class PathText {
     [[nodiscard]] std::string holder_of_first() const;
     [[nodiscard]] std::string c_code() const;
     [[nodiscard]] std::string first_variable() const;
+    [[nodiscard]] std::string suffix_at(std::size_t at) const;
+    [[nodiscard]] std::string folded(std::vector<std::string>& holders) const;
 
     const HeapGraph& graph_;
     const Root* root_;

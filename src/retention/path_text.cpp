@@ -223,8 +223,8 @@ class Folding {
 };
 
 // How likely it is that the program forgot to remove the reference, least likely first; `never` if
-// a program cannot remove the reference.
-enum class CutRank : std::uint8_t { never, part, attribute, variable, named_entry, entry };
+// a program cannot remove the reference. Deleting a variable may free much more than the object.
+enum class CutRank : std::uint8_t { never, part, variable, attribute, named_entry, entry };
 
 CutRank rank_of(const Step& step, bool is_first) {
     switch (step.label.kind) {
@@ -243,7 +243,7 @@ CutRank rank_of(const Step& step, bool is_first) {
         case EdgeKind::hook:
             return CutRank::entry;
         case EdgeKind::dict_key:
-            return is_cached_call(step) ? CutRank::entry : CutRank::never;
+            return CutRank::entry;
         case EdgeKind::index:
             return step.in_tuple ? CutRank::never : CutRank::entry;
         default:
@@ -260,8 +260,9 @@ bool is_user_code(const model::Reference& reference, bool is_user_root) {
 }
 
 // The step to cut. Steps whose removal frees the object are preferred, then container entries,
-// because programs forget to remove an entry more often than to delete a variable. If several steps
-// are equally good, the last is chosen.
+// because programs forget to remove an entry more often than to clear an attribute, and then
+// attributes, which are nearer to the object than the caller's variable. If several steps are
+// equally good, the last is chosen.
 struct CutChoice {
     std::size_t step = 0;
     bool frees = false;
@@ -389,6 +390,10 @@ model::RetentionPath describe(const HeapGraph& graph,
         choose_cut(steps, path, result.references, root != nullptr && root->is_user_code);
     if (cut.rank != CutRank::never) {
         set_cut(result, cut.step, cut.frees, uses_library(graph, path));
+        result.cut->holder_path = text.holder_of(cut.step);
+        if (std::string remedy = text.remedy_for(cut.step); !remedy.empty()) {
+            result.remedy = std::move(remedy);
+        }
     }
     return result;
 }
@@ -408,6 +413,8 @@ void append(model::RetentionPath& path,
     }
     path.text += label;
     set_cut(path, path.references.size() - 1, frees, true);
+    path.remedy =
+        "delete `" + path.text.substr(path.text.rfind(" -> ") + 4) + "` or set it to None";
 }
 
 }  // namespace cyclewatch::retention

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <map>
 #include <new>
 #include <span>
@@ -25,6 +26,7 @@
 #include "compat/gc_list.h"
 #include "device/device_memory.h"
 #include "device/owner_detector.h"
+#include "python/guards.h"
 #include "python/references.h"
 #include "retention/heap_graph.h"
 #include "retention/why_alive.h"
@@ -102,6 +104,7 @@ struct LiveStorage {
     PyObject* gradient_of = nullptr;
     bool is_only_part = false;         // a part to which nothing else refers
     bool has_library_holders = false;  // also true if unknown
+    std::size_t graph_nodes = 0;       // see model::LiveOwner
     std::size_t count = 1;             // of storages that are equal except for their address
     std::vector<model::RetentionPath> paths;
 };
@@ -288,6 +291,32 @@ void find_library_holders(device::OwnerRegistry& registry, std::vector<LiveStora
     }
 }
 
+// Counts the nodes of the autograd graphs. The newest tensors come first, because the graph of a
+// result includes the graphs of what it was computed from. REQUIRES: not inside a collection. RUNS
+// PYTHON: no user code.
+void count_graph_nodes(device::OwnerRegistry& registry, std::vector<LiveStorage>& storages) {
+    const python::GcPause pause;  // the library creates objects for the nodes
+    std::map<device::OwnerReader*, std::vector<LiveStorage*>> by_reader;
+    for (LiveStorage& storage : storages) {
+        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(storage.object));
+        if (reader != nullptr && !reader->runs_user_code()) {
+            by_reader[reader].push_back(&storage);
+        }
+    }
+    for (auto& [reader, owners] : by_reader) {
+        std::ranges::sort(
+            owners, std::greater{}, [](const LiveStorage* each) { return each->owner->object; });
+        std::vector<PyObject*> objects;
+        for (const LiveStorage* const each : owners) {
+            objects.push_back(each->object);
+        }
+        const std::vector<std::size_t> sizes = reader->graph_sizes(objects);
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+            owners[i]->graph_nodes = sizes[i];
+        }
+    }
+}
+
 void find_paths(LiveStorage& storage, PyObject* object, retention::HolderSearch& search) {
     const PendingOwner* const part = part_of(storage);
     storage.paths = search.paths(object, kShownPaths);
@@ -453,6 +482,7 @@ std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages) {
             model::LiveOwner& group = groups[known->second];
             group.owner.count += storage.count;
             group.bytes += reading.bytes * storage.count;
+            group.graph_nodes += storage.graph_nodes;
             if (is_shorter(storage.paths, group.held_by)) {
                 group.held_by = std::move(storage.paths);
             }
@@ -471,6 +501,7 @@ std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages) {
         group.owner.allocated_at =
             site.path.empty() ? "" : site.path + ":" + std::to_string(site.line);
         group.category = category_of(storage);
+        group.graph_nodes = storage.graph_nodes;
         group.held_by = std::move(storage.paths);
     }
     return groups;
@@ -524,6 +555,7 @@ std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
     }
     drop_small(storages, settings);
     find_library_holders(registry, storages);
+    count_graph_nodes(registry, storages);
     bool has_paths = find_all_paths(
         storages,
         census.live.objects(),

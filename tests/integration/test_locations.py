@@ -29,6 +29,13 @@ def test_attributes_are_located_where_they_are_stored(interpreter, mode):
     assert located == {attribute: [line] for attribute, line in marked.items()}
 
 
+def test_line_of_a_script_outside_of_functions(interpreter):
+    program = PROGRAM.with_name("module_level_cycle.py")
+    lines = program.read_text().splitlines()
+    (line,) = [number for number, text in enumerate(lines, 1) if text.endswith("# <-")]
+    assert interpreter.run(program).stdout.strip() == f"{program}:{line}"
+
+
 def line_of(text):
     """The location of the only program line equal to `text`, which may omit the indentation."""
     (number,) = [number for number, line in enumerate(LINES, 1) if text in (line, line.strip())]

@@ -75,7 +75,9 @@ def test_tensors_that_grow_are_named_by_their_holder(torch, caplog):
     (warning,) = caplog.records
     assert warning.levelno == logging.WARNING
     # The fastest growth.
-    assert warning.message.startswith("Tensor memory grows: +400 B per step: 6 x torch.Tensor on ")
+    assert warning.message.startswith(
+        "Tensor memory grows: +400 B per step: 6 x torch.Tensor [100] "
+    )
     assert "3 other groups of tensors grow." in warning.message
 
     (detached,) = growing_in(report, ".evaluated")
@@ -89,6 +91,35 @@ def test_tensors_that_grow_are_named_by_their_holder(torch, caplog):
     assert growing_in(report, ".recent") == []
     assert [each.shape for each in report.growing if each.shape == (7,)] == []
     assert report.stats.skipped == {}
+
+
+class Average:
+    """A running average of losses that keeps the graph of each loss."""
+
+    value = 0.0
+
+
+def test_graph_that_grows_without_tensors_is_named_by_its_holder(torch):
+    layer, average, detached = torch.nn.Linear(4, 1), Average(), Average()
+    recent.extend((average, detached))
+
+    def train(number):
+        loss = layer(torch.ones(2, 4)).sum()
+        loss.backward()
+        average.value = 0.9 * average.value + 0.1 * loss
+        detached.value = 0.9 * detached.value + 0.1 * loss.item()
+
+    report = run(train, steps=12).report()
+    [growing] = [each for each in report.growing if each.graph_nodes is not None]
+    assert growing.held_by.endswith(".value")
+    # Each step adds two multiplications, one addition and the graph of a loss, which has at least
+    # two nodes.
+    assert growing.graph_nodes_rate >= 5
+    assert growing.graph_nodes >= 12 * 5
+    assert growing.rate == 0
+    assert ".detach()" in growing.remedy and ".item()" in growing.remedy
+    assert "full in" not in str(growing)
+    assert f"an autograd graph of {growing.graph_nodes} nodes" in str(growing)
 
 
 class Buffer:
@@ -122,8 +153,9 @@ def test_growth_needs_six_censuses(buffers, caplog):
     (warning,) = caplog.records  # logged once
     assert warning.message.startswith(
         f"Tensor memory grows: +1000 B per step: 6 x {__name__}.Buffer on cpu (5.9 KiB), held by "
-        f"module global {__name__}.kept -> kept[0]. The memory will be full in "
+        f"module global {__name__}.kept -> kept[0]. "
     )
+    assert warning.message.endswith("remove items that are no longer needed, such as `kept[0]`.")
 
 
 def test_rate_is_per_step_even_if_the_program_counts_from_zero_again(buffers):

@@ -194,7 +194,7 @@ class WithParameters(Base):
 def test_an_attribute_with_a_computed_name_is_located_at_the_call_of_the_helper():
     assert cut_of(WithEarlyMethods).label == "__self__"
     assert cut_of(WithEarlyMethods).location == line_with(WithEarlyMethods, "Early.bind")
-    assert cut_of(WithTwoCalls).location == line_with(WithEarlyMethods, "def step")
+    assert cut_of(WithTwoCalls).location is None  # either call may have stored it
     assert cut_of(WithParameters).label == ".owner"
     assert cut_of(WithParameters).location == line_with(Callback, "store_parameters")
 
@@ -240,7 +240,7 @@ def test_a_bound_method_is_located_by_what_stores_it():
     (finding,) = findings_of(WithCache)
     (method,) = (cut for cut in finding.cuts if cut.label == "__self__")
     assert method.holder_path == "Cache._function"
-    assert method.location == line_with(WithCache, "def key")
+    assert method.location is None  # the definition of the method stores nothing
     assert "bound method WithCache.key in Cache._function" in finding.to_text()
 
 

@@ -79,7 +79,14 @@ def test_local_variable_of_an_outer_function():
     assert path.root.kind == "local variable"
     line = outer.__code__.co_firstlineno + 3
     assert path.root.location == f"{__file__}:{line}"
-    assert (path.cut.label, path.cut_frees) == ("local:model", True)
+    # Deleting the variable would free the object too, but also everything else in the model.
+    assert (path.cut.label, path.cut_frees) == (".part", True)
+    assert repr(path.cut) == f"<Reference model.part -> {__name__}.Thing>"
+    stored = f"(test_retention.py:{line - 1})"
+    assert path.remedy in (
+        "delete `model.part` or set it to None",
+        f"delete `model.part` or set it to None {stored}",
+    )
 
 
 def test_variable_of_the_caller_is_no_answer():

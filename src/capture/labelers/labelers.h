@@ -74,8 +74,12 @@ PyObject* find_member(PyObject* object, std::string_view name);
 // torch_labeler.cpp: recognizes torch objects by their types, without importing torch.
 bool is_torch_module(PyTypeObject* type) noexcept;
 void find_torch_module_parts(PyObject* module, PartSink& sink);
-// `hooks` is a part of `module` with the role nn_hooks.
-void label_torch_hooks(PyObject* hooks, PyObject* module, ReferenceSink& sink);
+// True for the types of tensors and autograd nodes, whose hooks are parts.
+bool has_torch_hooks(PyTypeObject* type) noexcept;
+void find_torch_hooks(PyObject* object, PartSink& sink);
+// `hooks` is a part of `parent` with the role nn_hooks. `parent` is a torch.nn.Module, a tensor or
+// an autograd node.
+void label_torch_hooks(PyObject* hooks, PyObject* parent, ReferenceSink& sink);
 // True for C++ autograd nodes (MulBackward0), which refer only to their hooks.
 bool is_torch_autograd_node(const PyTypeObject* type) noexcept;
 

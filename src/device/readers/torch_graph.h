@@ -30,6 +30,9 @@ class TorchGraph {
     // operation. Visits at most kMaxSteps nodes in total.
     void add(PyObject* holder, python::OwnedRef grad_fn, std::vector<OwnerReference>& references);
 
+    // The number of different nodes visited so far.
+    [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
+
   private:
     static constexpr std::size_t kMaxSteps = 1'000'000;
 

@@ -114,20 +114,23 @@ class TorchReader final : public OwnerReader {
 
     void add_graph_references(std::span<PyObject* const> owners,
                               std::vector<OwnerReference>& references) override {
-        const WithoutTorchFunction guard(torch_);
         TorchGraph graph;
         for (std::size_t i = owners.size(); i > 0; --i) {  // the newest first
-            PyObject* const owner = owners[i - 1];
-            if (guard.entered() && PyType_IsSubtype(Py_TYPE(owner), torch_.tensor_base) != 0 &&
-                may_read_graph(owner)) {
-                OwnedRef grad_fn = get(torch_.grad_fn, owner);
-                PyErr_Clear();
-                if (grad_fn && grad_fn.get() != Py_None) {
-                    graph.add(owner, std::move(grad_fn), references);
-                }
-            }
+            add_graph(owners[i - 1], graph, references);
         }
-        PyErr_Clear();
+    }
+
+    [[nodiscard]] std::vector<std::size_t> graph_sizes(std::span<PyObject* const> owners) override {
+        TorchGraph graph;
+        std::vector<OwnerReference> ignored;
+        std::vector<std::size_t> sizes;
+        for (PyObject* const owner : owners) {
+            const std::size_t before = graph.size();
+            add_graph(owner, graph, ignored);
+            sizes.push_back(graph.size() - before);
+            ignored.clear();
+        }
+        return sizes;
     }
 
     // Counts the references to the C++ tensor from its views, from autograd graphs and, if it is a
@@ -159,6 +162,19 @@ class TorchReader final : public OwnerReader {
     }
 
   private:
+    void add_graph(PyObject* owner, TorchGraph& graph, std::vector<OwnerReference>& references) {
+        const WithoutTorchFunction guard(torch_);
+        if (guard.entered() && PyType_IsSubtype(Py_TYPE(owner), torch_.tensor_base) != 0 &&
+            may_read_graph(owner)) {
+            OwnedRef grad_fn = get(torch_.grad_fn, owner);
+            PyErr_Clear();
+            if (grad_fn && grad_fn.get() != Py_None) {
+                graph.add(owner, std::move(grad_fn), references);
+            }
+        }
+        PyErr_Clear();
+    }
+
     static void add_reference(const char* attribute,
                               bool removable,
                               const OwnedRef& target,

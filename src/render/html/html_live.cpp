@@ -118,6 +118,9 @@ std::string live_row(const model::Report& report, std::size_t index, double larg
             paths += " <span class=\"where\">" + code(path.root.location) + "</span>";
         }
         paths += "</p>";
+        if (path.remedy && path.cut_frees) {
+            paths += element("p", "quiet", base::clean_text("To free it, " + *path.remedy));
+        }
     }
     std::string out = "<tr id=\"live-" + std::to_string(index + 1) + "\" data-live=\"";
     out.append(std::to_string(index)).append("\" tabindex=\"-1\">");
@@ -132,8 +135,11 @@ std::string growing_row(const model::Report& report,
                         const model::GrowingOwner& growing,
                         double largest) {
     return "<tr>" + number_with_bar(growth_rate(growing), growing.rate, largest) +
-           "<th scope=\"row\"><p>" + path_text(growing.held_by) + "</p></th>" +
-           "<td class=\"number\">" + element("span", "", format_bytes(growing.bytes)) +
+           "<th scope=\"row\"><p>" + path_text(growing.held_by) + "</p>" +
+           (growing.remedy
+                ? element("p", "quiet", base::clean_text("To stop the growth, " + *growing.remedy))
+                : "") +
+           "</th>" + "<td class=\"number\">" + element("span", "", format_bytes(growing.bytes)) +
            history_chart(growing.census_bytes) + "</td>" + number(time_until_full(growing)) +
            number(base::format_count(growing.owner.count)) + tensor_cell(growing.owner) +
            device_cell(report, growing) + "</tr>\n";

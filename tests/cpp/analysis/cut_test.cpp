@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
+#include <utility>
 
 #include "analysis/analyze.h"
 #include "support/graph_text.h"
@@ -150,8 +152,8 @@ TEST(Cut, ShowsTheCodeOfAWeakReference) {
         << slot;
     const std::string method =
         advice("E=m.Engine E.run->b:method=m.Engine.go b/__self__->E E.w->t:owner(8)");
-    EXPECT_NE(method.find("`lambda *args: (m := ref()) and m(*args)`, with `ref = "
-                          "weakref.WeakMethod(self.go)`: callers need no change."),
+    EXPECT_NE(method.find("`lambda *args, **kwargs: (m := ref()) and m(*args, **kwargs)`, with "
+                          "`ref = weakref.WeakMethod(self.go)`; it returns None once"),
               std::string::npos)
         << method;
     // The location of the class is unknown, for example because it is not written in Python.
@@ -172,10 +174,121 @@ TEST(Cut, ShowsHowToChangeEachKindOfBackReference) {
     EXPECT_NE(
         finding.advice.find("For a slot, replace the name in `__slots__`. Instead of a bound "
                             "method, store `weak(self.go)`, with `def weak(method): ref = "
-                            "weakref.WeakMethod(method); return lambda *args: (m := ref()) and "
-                            "m(*args)`."),
+                            "weakref.WeakMethod(method); return lambda *args, **kwargs: (m := "
+                            "ref()) and m(*args, **kwargs)`."),
         std::string::npos)
         << finding.advice;
+}
+
+TEST(Cut, ShowsHowToReplaceAPartial) {
+    const model::Finding finding =
+        only_finding("N=m.Net@/x/a.py:1 N.forward->p:partial p/args[0]->N N.w->t:owner(8)");
+    EXPECT_EQ(finding.cut.at(0).label, "args[0]");
+    EXPECT_NE(finding.advice.find("`lambda *args, **kwargs: function(ref(), *args, **kwargs)`"),
+              std::string::npos)
+        << finding.advice;
+}
+
+// A set of references with different patterns needs advice on each of them.
+TEST(Cut, AdvisesOnEachPatternOfASet) {
+    const model::Finding finding = only_finding(
+        "N=m.Net@/x/a.py:1 N.old->b:method=m.Net.run b/__self__->N N.forward->p:partial "
+        "p/args[0]->N N.w->t:owner(8)");
+    ASSERT_EQ(finding.cut.size(), 2U);
+    EXPECT_NE(finding.advice.find("WeakMethod(self.run)"), std::string::npos) << finding.advice;
+    EXPECT_NE(finding.advice.find("function(ref(), *args, **kwargs)"), std::string::npos)
+        << finding.advice;
+}
+
+// The list belongs to the caller; a hook of the tensor captures it.
+TEST(Cut, DoesNotCallACapturedListTheObjectsOwn) {
+    const model::Finding finding = only_finding(
+        "T=torch.Tensor T.hooks->d:dict d['1']->f:function=m.hook f/closure:grads->l:list l[0]->T "
+        "T.w->t:owner(8)");
+    EXPECT_EQ(finding.cut.at(0).label, "closure:grads");
+    EXPECT_NE(finding.pattern, "registry-holds-owner");
+}
+
+TEST(Cut, ShowsNoLineForAnItemOfACapturedContainer) {
+    const model::Finding finding = only_finding(
+        "N=m.Node N.run->f:function=m.make.<locals>.run@/x/a.py:25 f/closure:cache->d:dict "
+        "d['x']->N N.w->t:owner(8)");
+    for (const model::Reference& other : finding.alternatives) {
+        if (other.label == "['x']") {
+            EXPECT_EQ(other.location, "");
+        }
+    }
+    EXPECT_EQ(finding.cut.at(0).location, "/x/a.py:25");
+}
+
+// The line that defines a method does not create the bound method.
+TEST(Cut, ShowsNoLineForABoundMethodOfUnknownOrigin) {
+    const model::Finding finding = only_finding(
+        "L=m.Linear L.forward->b:method=m.Linear.forward@/x/site-packages/m.py b/__self__->L "
+        "L.w->t:owner(8)");
+    EXPECT_EQ(finding.cut.at(0).label, "__self__");
+    EXPECT_EQ(finding.cut.at(0).location, "");
+    EXPECT_EQ(finding.advice.find("library code"), std::string::npos) << finding.advice;
+}
+
+// The recorder registered two of its methods on each layer. It needs its model.
+TEST(Cut, CutsHooksInsteadOfAnAttributeOfTheObjectThatRegisteredThem) {
+    const model::Finding finding = only_finding(
+        "R=m.Recorder R.model->M=m.Net M/_modules->c:nn_children c.a->A=m.Layer c.b->B=m.Layer "
+        "A/_forward_hooks->g:nn_hooks B/_forward_hooks->h:nn_hooks "
+        "g/hook:forward->s:method=m.Recorder.save g/hook:forward->r:method=m.Recorder.grad "
+        "h/hook:forward->u:method=m.Recorder.save h/hook:forward->v:method=m.Recorder.grad "
+        "s/__self__->R r/__self__->R u/__self__->R v/__self__->R A.w->t:owner(8)");
+    EXPECT_EQ(labels_of(finding.cut), std::set<std::string>{"__self__"});
+    EXPECT_EQ(finding.cut.size(), 2U);
+    EXPECT_NE(finding.advice.find("handle.remove()"), std::string::npos) << finding.advice;
+}
+
+TEST(Cut, AdvisesToRemoveAHookThatCapturesItsModule) {
+    const model::Finding finding = only_finding(
+        "M=m.Net M/_forward_hooks->h:nn_hooks h/hook:forward->f:function=m.f f/closure:self->M "
+        "M.w->t:owner(8)");
+    EXPECT_EQ(finding.cut.at(0).label, "closure:self");
+    EXPECT_NE(finding.advice.find("`handle.remove()`"), std::string::npos) << finding.advice;
+}
+
+TEST(Cut, RemovesAHookThatIsAnObject) {
+    const model::Finding finding = only_finding(
+        "M=m.Net M/_forward_hooks->h:nn_hooks h/hook:forward->H=m.Hook H.net->M M.w->t:owner(8)");
+    EXPECT_EQ(finding.pattern, "registered-hook");
+    EXPECT_NE(finding.advice.find("`handle.remove()`"), std::string::npos) << finding.advice;
+}
+
+// The context is created for the model and stored in each layer. Nothing but the layers refers to
+// it, so it would be freed too early if they referred to it weakly.
+TEST(Cut, TakesNoObjectForTheParentThatOnlyItsChildrenHold) {
+    model::Observation observation = observe(
+        "R=m.Net R/_modules->c:nn_children c.a->A=m.Layer c.b->B=m.Layer c.d->D=m.Layer "
+        "C=m.Context C.model->R A.context->C B.context->C D.context->C R.context->C "
+        "R.w->t:owner(8)");
+    model::ReferenceGraph& graph = observation.graph;
+    for (const auto& [holder, attribute] :
+         {std::pair("m.Net", "context"), {"m.Layer", "context"}, {"m.Context", "model"}}) {
+        graph.attribute_sites.push_back({.holder = graph.strings.intern(holder),
+                                         .attribute = graph.strings.intern(attribute),
+                                         .value = model::ValueOrigin::taken});
+    }
+    const model::Finding finding = analyze(observation).at(0);
+    EXPECT_EQ(labels_of(finding.cut), std::set<std::string>{".model"}) << finding.remedy;
+}
+
+// Two attributes store frames; ten variables and namespace entries lead back to the hub.
+TEST(Cut, CutsStoredFramesInsteadOfTheVariablesThatLeadBack) {
+    std::string text =
+        "I=m.Info I._frame->f:frame=m.run T=m.Tracer T.info->I T.frame->g:frame=m.trace "
+        "f/local:tracer->T g/local:tracer->T f/local:t->t:owner(8) g/local:u->t I.tracer->T";
+    for (const char variable : std::string("abcdef")) {
+        const std::string name(1, variable);
+        text += " f/local:" + name + "->O" + name + " O" + name + ".tracer->T";
+    }
+    const model::Finding finding = only_finding(text);
+    EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{"._frame", ".frame"}));
+    EXPECT_EQ(finding.pattern, "frame-stored");
 }
 
 TEST(Cut, DoesNotAdviseWeakReferencesToAParentThatDoesNotSupportThem) {

@@ -45,6 +45,24 @@ TEST(GrowthTracker, NeedsThreeRises) {
     EXPECT_EQ(growing_after({1, 1, 1, 2, 2, 3}), "");
 }
 
+// The bytes do not change, so only the number of nodes shows that the graph of earlier steps is kept.
+TEST(GrowthTracker, FindsGraphsThatGrowWithoutTensors) {
+    GrowthTracker tracker;
+    for (std::uint64_t step = 1; step <= 8; ++step) {
+        std::vector<model::LiveOwner> census{group("loss", 4), group("other", 4)};
+        census[0].graph_nodes = 100 * step;
+        census[1].graph_nodes = 100;
+        tracker.add(static_cast<double>(step), census, model::GrowthUnit::step, 1000);
+    }
+    const std::vector<model::GrowingOwner> growing = tracker.growing();
+    ASSERT_EQ(growing.size(), 1U);
+    EXPECT_EQ(growing[0].held_by, "loss");
+    EXPECT_EQ(growing[0].graph_nodes, 800U);
+    EXPECT_EQ(growing[0].graph_nodes_rate, 100.0);
+    ASSERT_TRUE(growing[0].remedy);
+    EXPECT_NE(growing[0].remedy->find(".detach()"), std::string::npos);
+}
+
 TEST(GrowthTracker, ComparesOnlyTheLastCensuses) {
     EXPECT_EQ(growing_after({1, 2, 3, 4, 5, 6, 6, 6}), "a 6 0.600000");
     EXPECT_EQ(growing_after({1, 2, 3, 4, 5, 6, 6, 6, 6}), "");

@@ -100,6 +100,7 @@ model::EdgeLabel parse_label(std::string_view text, model::StringTable& strings)
         {"closure:", "", EdgeKind::closure},
         {"default:", "", EdgeKind::default_value},
         {"local:", "", EdgeKind::local},
+        {"hook:", "", EdgeKind::hook},
         {"['", "']", EdgeKind::key_value},
         {"[<", ">]", EdgeKind::opaque_key_value},
         {"keywords['", "']", EdgeKind::partial_keyword},

@@ -4,8 +4,8 @@
 //   "A.b->B B.a->A A.w->t:owner(1024)"
 //
 // A word is a reference (HOLDER LABEL -> NODE) or a NODE. Labels are written as in reports. A slash
-// precedes labels that start with a letter: f/closure:self->A, m/__self__->A, p/args[0]->A.
-// NODE is NAME with optional properties, in this order:
+// precedes labels that start with a letter: f/closure:self->A, m/__self__->A, p/args[0]->A. A hook
+// of the kind NAME is written h/hook:NAME->f. NODE is NAME with optional properties, in this order:
 //   :kind           a NodeKind ("function", "list") or a PartRole ("instance_dict", "closure");
 //                   "locals": a dict returned by locals() in the function =full.name
 //   :owner(BYTES)   a memory owner; owner(BYTES,s1): of storage s1, which other owners may share;

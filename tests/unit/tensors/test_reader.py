@@ -197,6 +197,57 @@ def test_module_hooks_are_named_by_kind(register, layer):
     assert "remove()" in finding.advice
 
 
+class HookedTensor(torch.nn.Module):
+    """Its parameter has a hook that captures the module."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(10))
+        self.weight.register_hook(lambda gradient: self.weight)
+
+
+class HookedNode(torch.nn.Module):
+    """Has a gradient accumulator with a hook that captures the module."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(10))
+        self.accumulator = self.weight.expand_as(self.weight).grad_fn.next_functions[0][0]
+        self.accumulator.register_prehook(lambda *gradients: self.weight)
+
+
+@pytest.mark.parametrize(
+    ("make", "label", "attribute"),
+    [(HookedTensor, "tensor hook", ".weight"), (HookedNode, "autograd hook", ".accumulator")],
+)
+def test_hooks_of_tensors_and_nodes_are_named_and_cut(make, label, attribute):
+    [finding] = report_of(lambda: make() and None).findings
+    assert {step.label for step in finding.cycle} == {attribute, label, "closure:self"}
+    assert finding.cut.label == "closure:self"
+    assert finding.cut.location.startswith(f"{__file__}:")
+    assert "`handle.remove()`" in finding.advice
+
+
+class CallableHook:
+    """A hook that is an object and needs its model."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def __call__(self, *given):
+        pass
+
+
+def test_hook_that_is_an_object_is_removed():
+    def leak():
+        model = torch.nn.Linear(3, 4)
+        model.register_forward_hook(CallableHook(model))
+
+    [finding] = report_of(leak).findings
+    assert (finding.pattern, finding.cut.label) == ("registered-hook", "forward hook")
+    assert "`handle.remove()`" in finding.advice
+
+
 class Probe:
     """Registers hooks on a model that it did not create."""
 
