@@ -161,7 +161,22 @@ def failing_disk():
 @pytest.fixture(scope="session")
 def simulated_cuda():
     """Paths of the simulated CUDA driver and runtime (tests/simulated_runtime)."""
-    return [built_library(f"simulated/{name}") for name in ("libcuda.so", "libcudart.so")]
+    return [built_library(f"simulated/{name}") for name in ("libcuda.so.1", "libcudart.so.13")]
+
+
+@pytest.fixture(scope="session")
+def cuda_decoy():
+    """Path of a libcuda.so.1 that only records that it was loaded."""
+    return built_library("decoy/libcuda.so.1")
+
+
+@pytest.fixture(scope="session")
+def cuda_sample():
+    """Path of the program that the build compiles from tests/gpu/sample.cu."""
+    path = BUILD / "tests" / "cuda_sample"
+    if not path.exists():
+        pytest.skip("the build found no nvcc")
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/cuda_driver.h"
 
+#include <array>
 #include <cstddef>
 #include <utility>
 
@@ -52,10 +53,20 @@ std::unique_ptr<CudaDriver> CudaDriver::find() {
         library.take(found.device_get_count, "cuDeviceGetCount") &&
         library.take(found.pointer_get_attribute, "cuPointerGetAttribute") &&
         library.take(found.memory_get_info, "cuMemGetInfo_v2") &&
-        library.take(found.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
+        library.take(found.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode") &&
+        library.take(found.primary_context_get_state, "cuDevicePrimaryCtxGetState") &&
+        library.take(found.driver_get_version, "cuDriverGetVersion") &&
+        library.take(found.device_get_name, "cuDeviceGetName") &&
+        library.take(found.device_get_pci_bus_id, "cuDeviceGetPCIBusId") &&
+        library.take(found.device_total_memory, "cuDeviceTotalMem_v2");
     if (!complete) {
         return nullptr;
     }
+    // The UUID of the second version is that of the MIG instance, if the device is one.
+    (void)library.take(found.device_get_uuid, "cuDeviceGetUuid_v2");
+    (void)library.take(found.get_default_pool, "cuDeviceGetDefaultMemPool");
+    (void)library.take(found.pool_get_attribute, "cuMemPoolGetAttribute");
+    (void)library.take(found.get_graph_attribute, "cuDeviceGetGraphMemAttribute");
     return std::unique_ptr<CudaDriver>(new CudaDriver(std::move(library), found));
 }
 
@@ -78,10 +89,14 @@ std::optional<int> CudaDriver::device_count() const noexcept {
     return count;
 }
 
+bool CudaDriver::primary_context_active(int device) const noexcept {
+    unsigned int flags = 0;
+    int active = 0;
+    return functions_.primary_context_get_state(device, &flags, &active) == CUDA_SUCCESS &&
+           active != 0;
+}
+
 std::optional<PointerFacts> CudaDriver::pointer_facts(std::uint64_t address) const noexcept {
-    if (!current_device()) {
-        return std::nullopt;
-    }
     const RelaxedCapture relaxed(functions_.exchange_capture_mode);
     if (!relaxed) {
         return std::nullopt;
@@ -104,18 +119,76 @@ std::optional<PointerFacts> CudaDriver::pointer_facts(std::uint64_t address) con
     return PointerFacts{.kind = kind_of(type, managed != 0), .device = device};
 }
 
-std::optional<FreeMemory> CudaDriver::memory() const noexcept {
-    const std::optional<int> device = current_device();
-    if (!device) {
+std::optional<AddressRange> CudaDriver::allocation_at(std::uint64_t address) const noexcept {
+    const RelaxedCapture relaxed(functions_.exchange_capture_mode);
+    CUdeviceptr start = 0;
+    std::size_t bytes = 0;
+    if (!relaxed ||
+        functions_.pointer_get_attribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address) !=
+            CUDA_SUCCESS ||
+        functions_.pointer_get_attribute(&bytes, CU_POINTER_ATTRIBUTE_RANGE_SIZE, address) !=
+            CUDA_SUCCESS) {
         return std::nullopt;
     }
+    return AddressRange{.start = start, .bytes = bytes};
+}
+
+std::optional<FreeMemory> CudaDriver::memory(int current_device) const noexcept {
     const RelaxedCapture relaxed(functions_.exchange_capture_mode);
     std::size_t free = 0;
     std::size_t total = 0;
     if (!relaxed || functions_.memory_get_info(&free, &total) != CUDA_SUCCESS) {
         return std::nullopt;
     }
-    return FreeMemory{.device = *device, .free = free, .total = total};
+    return FreeMemory{.device = current_device, .free = free, .total = total};
+}
+
+std::optional<ReservedMemory> CudaDriver::reserved_memory(int device) const noexcept {
+    if (functions_.get_default_pool == nullptr || functions_.pool_get_attribute == nullptr ||
+        functions_.get_graph_attribute == nullptr) {
+        return std::nullopt;
+    }
+    const RelaxedCapture relaxed(functions_.exchange_capture_mode);
+    CUmemoryPool pool = nullptr;
+    cuuint64_t pool_reserved = 0;
+    cuuint64_t pool_used = 0;
+    cuuint64_t graphs = 0;
+    if (!relaxed || functions_.get_default_pool(&pool, device) != CUDA_SUCCESS ||
+        functions_.pool_get_attribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &pool_reserved) !=
+            CUDA_SUCCESS ||
+        functions_.pool_get_attribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &pool_used) !=
+            CUDA_SUCCESS ||
+        functions_.get_graph_attribute(device, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &graphs) !=
+            CUDA_SUCCESS) {
+        return std::nullopt;
+    }
+    return ReservedMemory{pool_reserved, pool_used, graphs};
+}
+
+std::optional<DeviceFacts> CudaDriver::facts(int device) const {
+    std::array<char, 256> name{};
+    std::array<char, 64> pci_id{};
+    std::size_t total = 0;
+    DeviceFacts facts;
+    const RelaxedCapture relaxed(functions_.exchange_capture_mode);
+    if (!relaxed ||
+        functions_.device_get_name(name.data(), static_cast<int>(name.size()) - 1, device) !=
+            CUDA_SUCCESS ||
+        functions_.device_get_pci_bus_id(
+            pci_id.data(), static_cast<int>(pci_id.size()) - 1, device) != CUDA_SUCCESS ||
+        functions_.device_total_memory(&total, device) != CUDA_SUCCESS ||
+        functions_.driver_get_version(&facts.driver_version) != CUDA_SUCCESS) {
+        return std::nullopt;
+    }
+    CUuuid uuid{};
+    if (functions_.device_get_uuid != nullptr &&
+        functions_.device_get_uuid(&uuid, device) == CUDA_SUCCESS) {
+        facts.uuid = uuid_text(std::begin(uuid.bytes));
+    }
+    facts.name = name.data();
+    facts.pci_id = pci_id.data();
+    facts.total = total;
+    return facts;
 }
 
 }  // namespace cyclewatch::device

@@ -15,7 +15,7 @@ namespace {
 
 struct LibrarySearch {
     std::string_view stem;
-    std::string path;
+    std::vector<std::string> paths;
     bool out_of_memory = false;
 };
 
@@ -35,11 +35,12 @@ int visit(dl_phdr_info* info, std::size_t, void* argument) noexcept {
         return 0;
     }
     try {
-        search.path = info->dlpi_name;
+        search.paths.emplace_back(info->dlpi_name);
     } catch (...) {
         search.out_of_memory = true;  // an exception must not pass through C frames
+        return 1;
     }
-    return 1;
+    return 0;
 }
 
 int read_count(dl_phdr_info* info, std::size_t size, void* argument) noexcept {
@@ -71,20 +72,27 @@ LoadedLibrary& LoadedLibrary::operator=(LoadedLibrary&& other) noexcept {
     return *this;
 }
 
-LoadedLibrary LoadedLibrary::find(std::string_view stem) {
-    LibrarySearch search{.stem = stem, .path = {}};
+std::vector<LoadedLibrary> LoadedLibrary::find_all(std::string_view stem) {
+    LibrarySearch search{.stem = stem, .paths = {}};
     dl_iterate_phdr(visit, &search);
     if (search.out_of_memory) {
         throw std::bad_alloc();
     }
-    if (search.path.empty()) {
-        return {};
+    std::vector<LoadedLibrary> found;
+    found.reserve(search.paths.size());
+    for (const std::string& path : search.paths) {
+        if (void* const handle = dlopen(path.c_str(), RTLD_NOLOAD | RTLD_LAZY)) {
+            found.push_back(LoadedLibrary(handle));
+        } else {
+            dlerror();  // clear it, so that the program does not see our error
+        }
     }
-    void* handle = dlopen(search.path.c_str(), RTLD_NOLOAD | RTLD_LAZY);
-    if (handle == nullptr) {
-        dlerror();  // clear it, so that the program does not see our error
-    }
-    return LoadedLibrary(handle);
+    return found;
+}
+
+LoadedLibrary LoadedLibrary::find(std::string_view stem) {
+    std::vector<LoadedLibrary> found = find_all(stem);
+    return found.empty() ? LoadedLibrary() : std::move(found.front());
 }
 
 void* LoadedLibrary::symbol(const char* name) const noexcept {

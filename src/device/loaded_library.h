@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 namespace cyclewatch::device {
 
@@ -20,15 +21,17 @@ class LoadedLibrary {
     LoadedLibrary(const LoadedLibrary&) = delete;
     LoadedLibrary& operator=(const LoadedLibrary&) = delete;
 
-    // The first library, in load order, whose file name is `stem` followed by '.' or '-', such as
-    // libcudart.so.13 or libcudart-9335f6a2.so.12 for the stem "libcudart". Empty if there is none.
-    // May throw std::bad_alloc.
+    // The libraries, in load order, whose file name is `stem` followed by '.' or '-', such as
+    // libcudart.so.13 or libcudart-9335f6a2.so.12 for the stem "libcudart". May throw
+    // std::bad_alloc.
+    static std::vector<LoadedLibrary> find_all(std::string_view stem);
+    // The first of them. Empty if there is none.
     static LoadedLibrary find(std::string_view stem);
 
     explicit operator bool() const noexcept { return handle_ != nullptr; }
 
-    // Sets `function` to the library's function `name`. Returns false and sets `function` to null
-    // if the library has no such function.
+    // Sets `function` to the function `name` of the library or of the libraries that it depends on.
+    // Returns false and sets `function` to null if there is no such function.
     template <typename Function>
     [[nodiscard]] bool take(Function*& function, const char* name) const noexcept {
         function = reinterpret_cast<Function*>(symbol(name));

@@ -26,7 +26,7 @@ PURE = (
 # Libraries for LD_PRELOAD.
 LIBRARIES = (
     *("backwards_clock", "failing_allocator", "failing_disk", "no_network"),
-    *("simulated_cudart", "simulated_driver"),
+    *("simulated_cudart", "simulated_driver", "simulated_decoy"),
 )
 TESTS = ["tests/integration", "tests/unit"]
 TESTS_WITH_TORCH = [*TESTS, "tests/corpus"]

@@ -34,6 +34,7 @@ class SimulatedLibrary {
         return *function<simulated::ThreadFunction>("cyclewatch_simulated_thread")();
     }
     [[nodiscard]] int queries() const { return state().counters.queries; }
+    [[nodiscard]] bool finds(const char* name) const { return dlsym(handle_, name) != nullptr; }
 
   private:
     void* handle_;
@@ -41,7 +42,15 @@ class SimulatedLibrary {
 
 class SimulatedRuntime : public SimulatedLibrary {
   public:
-    SimulatedRuntime() : SimulatedLibrary(CYCLEWATCH_SIMULATED_CUDART) {}
+    explicit SimulatedRuntime(const char* path = CYCLEWATCH_SIMULATED_CUDART)
+        : SimulatedLibrary(path) {}
+    void expect_unaffected(int pending_error = 0) const {
+        const simulated::Counters& counters = state().counters;
+        EXPECT_EQ(counters.drivers_loaded, 0);
+        EXPECT_EQ(counters.initializations, 0);
+        EXPECT_EQ(counters.contexts_created, 0);
+        EXPECT_EQ(thread().last_error, pending_error);
+    }
 };
 
 class SimulatedDriver : public SimulatedLibrary {
@@ -51,7 +60,13 @@ class SimulatedDriver : public SimulatedLibrary {
     // Sets the state after the program's first use of the device on this thread.
     void start() const {
         state().initialized = true;
+        state().primary_active = true;
         thread().context = simulated::Context::current;
+    }
+    // The same in a program that creates its own context (PyCUDA).
+    void start_without_runtime() const {
+        state().initialized = true;
+        thread().context = simulated::Context::other;
     }
     [[nodiscard]] void* allocate(std::size_t bytes,
                                  int kind = CU_MEMORYTYPE_DEVICE,

@@ -2,7 +2,9 @@
 // The simulated driver: contexts, capture modes, and a device heap in host memory.
 #include <cuda.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 
 #include "simulated_cuda.h"
@@ -37,6 +39,21 @@ const Allocation* find(CUdeviceptr address) {
     return address < start + allocation.bytes ? &allocation : nullptr;
 }
 
+struct Piece {
+    CUdeviceptr start;
+    std::size_t bytes;
+};
+
+// The part of `allocation` that contains `address`.
+Piece piece_at(CUdeviceptr address, const Allocation& allocation) {
+    const CUdeviceptr start = (--heap().upper_bound(address))->first;
+    const auto size = static_cast<std::size_t>(state.faults.piece_bytes);
+    if (size == 0) {
+        return {start, allocation.bytes};
+    }
+    return {start + (address - start) / size * size, size};
+}
+
 std::size_t used_bytes() {
     std::size_t used = 0;
     for (const auto& [start, allocation] : heap()) {
@@ -45,16 +62,16 @@ std::size_t used_bytes() {
     return used;
 }
 
-// The checks that every query of the device makes.
-CUresult begin_query() {
+// The checks that every query of the memory makes.
+CUresult begin_query(bool needs_context = true) {
     ++state.counters.queries;
     if (!state.initialized) {
         return CUDA_ERROR_NOT_INITIALIZED;
     }
-    if (thread.context == Context::none) {
+    if (needs_context && thread.context == Context::none) {
         return CUDA_ERROR_INVALID_CONTEXT;
     }
-    if (thread.context == Context::destroyed) {
+    if (needs_context && thread.context == Context::destroyed) {
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     }
     const bool strict_capture = state.faults.capture_mode == CU_STREAM_CAPTURE_MODE_GLOBAL ||
@@ -126,6 +143,63 @@ CUresult cuCtxGetDevice(CUdevice* device) {
     return CUDA_SUCCESS;
 }
 
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int* flags, int* active) {
+    if (!state.initialized) {
+        return CUDA_ERROR_NOT_INITIALIZED;
+    }
+    *flags = 0;
+    *active = device == 0 && state.primary_active ? 1 : 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDriverGetVersion(int* version) {
+    *version = 13010;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(char* name, int room, CUdevice) {
+    std::snprintf(name, static_cast<std::size_t>(room), "%s", simulated::kDeviceName);
+    return state.initialized ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+CUresult cuDeviceGetPCIBusId(char* text, int room, CUdevice) {
+    std::snprintf(text, static_cast<std::size_t>(room), "%s", simulated::kPciId);
+    return state.initialized ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice) {
+    *bytes = kDeviceBytes;
+    return state.initialized ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice) {
+    std::memset(uuid, simulated::kUuidByte, sizeof *uuid);
+    return state.initialized ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice) {
+    *pool = reinterpret_cast<CUmemoryPool>(&state);
+    return state.initialized ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+CUresult cuMemPoolGetAttribute(CUmemoryPool, CUmemPool_attribute attribute, void* value) {
+    const CUresult begun = begin_query(false);
+    if (begun != CUDA_SUCCESS) {
+        return begun;
+    }
+    *static_cast<cuuint64_t*>(value) =
+        attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT ? state.pool_reserved : state.pool_used;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetGraphMemAttribute(CUdevice, CUgraphMem_attribute, void* value) {
+    const CUresult begun = begin_query(false);
+    if (begun == CUDA_SUCCESS) {
+        *static_cast<cuuint64_t*>(value) = state.graphs_reserved;
+    }
+    return begun;
+}
+
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
     const int before = thread.capture_mode;
     thread.capture_mode = *mode;
@@ -151,6 +225,12 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
             return CUDA_SUCCESS;
         case CU_POINTER_ATTRIBUTE_IS_MANAGED:
             *static_cast<unsigned int*>(data) = allocation->managed ? 1 : 0;
+            return CUDA_SUCCESS;
+        case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+            *static_cast<CUdeviceptr*>(data) = piece_at(address, *allocation).start;
+            return CUDA_SUCCESS;
+        case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+            *static_cast<std::size_t*>(data) = piece_at(address, *allocation).bytes;
             return CUDA_SUCCESS;
         default:
             return CUDA_ERROR_NOT_SUPPORTED;
