@@ -416,7 +416,7 @@ def _add_writers(command: Callable[..., _Parser]) -> None:
     strip.switch(
         "--names",
         help="replace the program's names with name1, name2 ...; names of Python, torch and numpy "
-        "are kept",
+        "are kept; the UUIDs and PCI ids of CUDA devices are removed",
     )
     _add_output(strip, "output file (default: standard output, as JSON)")
     _add_files(strip, "the report")

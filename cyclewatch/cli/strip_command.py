@@ -89,6 +89,7 @@ _KEPT = frozenset(
         "strategy",
         "verdict",
         "unit",
+        "error",
         "category",
         "kind",
     }
@@ -112,6 +113,9 @@ def main(arguments: argparse.Namespace) -> int:
         data = _without_folders(data)
     if arguments.names:
         data = _each_text(data, _without_words)
+        # These identify the machine.
+        for record in data.get("device_records", ()):
+            record["uuid"] = record["pci_id"] = ""
         pseudonyms = _pseudonyms(data)
         data = _each_text(data, lambda text, _key: _renamed(text, pseudonyms))
     report = _native.load_report(json.dumps(data).encode(), "the stripped report")

@@ -27,9 +27,12 @@ void bind_catalog(pybind11::module_& module);
 // Finding and its parts: Reference, Owner, Variant, ProcessOccurrences.
 void bind_finding(pybind11::module_& module);
 
-// Report and its parts. Calls bind_finding() and bind_render(). The Python objects for parts of a
-// report are views into the report and keep it alive. Therefore a model::Report must not change
-// once a Python object refers to it.
+// DeviceRecord, MemoryBreakdown, query_cuda().
+void bind_devices(pybind11::module_& module);
+
+// Report and its parts. Calls bind_finding(), bind_devices() and bind_render(). The Python objects
+// for parts of a report are views into the report and keep it alive. Therefore a model::Report must
+// not change once a Python object refers to it.
 void bind_report(pybind11::module_& module);
 
 // Adds the to_<format>() methods, save() and load() to `report_class`. Adds load_report(),

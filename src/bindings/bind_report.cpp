@@ -366,6 +366,13 @@ ReportClass add_report_class(py::module_& module) {
             },
             "In a report of `cyclewatch attach`, up to 100 groups of reachable tensors per "
             "process, largest first. Empty in other reports.")
+        .def_property_readonly(
+            "device_records",
+            [](const Shared& self) {
+                return self->device_records ? views(self, *self->device_records) : py::list();
+            },
+            "The CUDA devices that contained unreachable tensors, ordered by process and device. "
+            "Empty if CUDA was not in use or could not be queried.")
         .def_readonly("devices", &Self::devices, "The watched devices, as passed by the user.")
         .def_property_readonly(
             "notes",
@@ -408,6 +415,7 @@ void bind_report(py::module_& module) {
     bind_generation_totals(module);
     bind_stats(module);
     bind_finding(module);
+    bind_devices(module);
     ReportClass added = add_report_class(module);
     bind_merge(added);
     bind_render(module, added);

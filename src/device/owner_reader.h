@@ -112,6 +112,9 @@ class OwnerReader {
     virtual void count_references(PyObject* /*object*/, OwnerReading& /*reading*/) noexcept {}
     // True if read() runs user code, which may invalidate every borrowed reference.
     [[nodiscard]] virtual bool runs_user_code() const noexcept { return false; }
+    // True if the device, size and address are claims of the object or of user code, which CUDA may
+    // contradict (device/claim_check.h).
+    [[nodiscard]] virtual bool reads_claims() const noexcept { return false; }
 };
 
 }  // namespace cyclewatch::device

@@ -232,6 +232,9 @@ void check_consistency(const model::Report& report) {
     if (report.live_owners) {
         check_processes(*report.live_owners, "live_owners", processes);
     }
+    if (report.device_records) {
+        check_processes(*report.device_records, "device_records", processes);
+    }
     for (std::size_t i = 0; i < report.findings.size(); ++i) {
         const std::string path = "findings[" + std::to_string(i) + "]";
         check_picture(report.findings[i].picture, path + ".picture");

@@ -138,6 +138,29 @@ CYCLEWATCH_FIELDS(Finding,
 
 CYCLEWATCH_FIELDS(DeviceMemory, device, used_before, used_after, total, source);
 
+CYCLEWATCH_FIELDS(MemoryBreakdown,
+                  collection,
+                  live,
+                  dead,
+                  torch_cache,
+                  pool_used,
+                  pool_cache,
+                  graphs,
+                  other,
+                  free);
+
+CYCLEWATCH_FIELDS(DeviceRecord,
+                  process,
+                  device,
+                  name,
+                  uuid,
+                  pci_id,
+                  total,
+                  runtime_version,
+                  driver_version,
+                  error,
+                  memory);
+
 CYCLEWATCH_FIELDS(FindingPart, signature, occurrences, retained_bytes);
 
 CYCLEWATCH_FIELDS(CollectionRecord,
@@ -185,6 +208,7 @@ CYCLEWATCH_FIELDS(Report,
                   omitted_collections,
                   growing,
                   live_owners,
+                  device_records,
                   stats,
                   notes);
 

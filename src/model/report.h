@@ -31,6 +31,41 @@ struct ProgramInfo {
     friend bool operator==(const ProgramInfo&, const ProgramInfo&) = default;
 };
 
+// What the memory of a device was used for, in bytes. The values add up to the device's capacity.
+struct MemoryBreakdown {
+    std::uint64_t collection = 0;   // CollectionRecord::number
+    std::uint64_t live = 0;         // allocated by torch, without `dead`
+    std::uint64_t dead = 0;         // unreachable storages
+    std::uint64_t torch_cache = 0;  // reserved by torch but not allocated
+    std::uint64_t pool_used = 0;    // allocated by cudaMallocAsync(), without torch's part
+    std::uint64_t pool_cache = 0;   // the rest of that pool
+    std::uint64_t graphs = 0;       // for allocations in captured graphs
+    // Everything else that is in use: CUDA contexts, allocations by other libraries, and other
+    // processes. CUDA cannot distinguish these.
+    std::uint64_t other = 0;
+    std::uint64_t free = 0;
+
+    friend bool operator==(const MemoryBreakdown&, const MemoryBreakdown&) = default;
+};
+
+// A CUDA device that contained unreachable storages.
+struct DeviceRecord {
+    std::uint32_t process = 0;  // index into Report::processes
+    std::string device;         // "cuda:0"
+    std::string name;           // "NVIDIA H100 80GB HBM3"
+    std::string uuid;           // without a prefix; "" if unknown
+    std::string pci_id;         // "0000:65:00.0"
+    std::uint64_t total = 0;    // bytes
+    int runtime_version = 0;    // 13000 for CUDA 13.0; 0 if the program uses the driver API only
+    int driver_version = 0;     // the newest CUDA version that the driver supports
+    // Name of the CUDA error that was pending before a collection; "" if there was none.
+    std::string error;
+    // Before the collection that freed the most memory. Missing if unknown.
+    std::optional<MemoryBreakdown> memory;
+
+    friend bool operator==(const DeviceRecord&, const DeviceRecord&) = default;
+};
+
 // All collections of one generation.
 struct GenerationTotals {
     int generation = 0;
@@ -84,6 +119,8 @@ struct Report {
     std::optional<std::vector<GrowingOwner>> growing;
     // The largest first. Missing if no census was taken.
     std::optional<std::vector<LiveOwner>> live_owners;
+    // By process, then device. Missing if no CUDA device was described.
+    std::optional<std::vector<DeviceRecord>> device_records;
     Stats stats;
     std::vector<std::string> notes;  // sentences on what was truncated or skipped
 

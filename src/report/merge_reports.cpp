@@ -103,6 +103,7 @@ class Merger {
         }
         add_owners(report.growing, new_index, merged_.growing);
         add_owners(report.live_owners, new_index, merged_.live_owners);
+        add_owners(report.device_records, new_index, merged_.device_records);
         merged_.retained_bytes += report.retained_bytes;
         merged_.omitted_collections += report.omitted_collections;
         add_stats(report.stats);
@@ -121,6 +122,12 @@ class Merger {
         if (merged_.live_owners) {
             std::ranges::stable_sort(
                 *merged_.live_owners, std::ranges::greater(), &model::LiveOwner::bytes);
+        }
+        if (merged_.device_records) {
+            std::ranges::stable_sort(*merged_.device_records, {}, [](const auto& record) {
+                return std::pair(record.process, record.device);
+            });
+            note_shared_devices();
         }
         merged_.stats.findings = merged_.findings.size();
         merged_.notes.resize(std::min(merged_.notes.size(), kMaxNotes));
@@ -159,6 +166,7 @@ class Merger {
         }
     }
 
+    // Appends live owners, growing owners or device records.
     template <typename Owner>
     static void add_owners(const std::optional<std::vector<Owner>>& owners,
                            const std::vector<std::uint32_t>& new_index,
@@ -170,6 +178,31 @@ class Merger {
         for (Owner owner : *owners) {
             owner.process = new_index[owner.process];
             all.push_back(std::move(owner));
+        }
+    }
+
+    // Adds a note for each physical device that several ranks used.
+    void note_shared_devices() {
+        std::map<std::string, std::map<int, const model::DeviceRecord*>> users;  // by UUID and rank
+        for (const model::DeviceRecord& record : *merged_.device_records) {
+            const int rank = merged_.processes[record.process].rank;
+            if (!record.uuid.empty() && rank >= 0) {
+                users[record.uuid].emplace(rank, &record);
+            }
+        }
+        for (const auto& [uuid, ranks] : users) {
+            if (ranks.size() < 2) {
+                continue;
+            }
+            std::string list;
+            std::size_t left = ranks.size();
+            for (const auto& [rank, record] : ranks) {
+                --left;
+                list += std::to_string(rank) + (left > 1 ? ", " : left == 1 ? " and " : "");
+            }
+            add_once(
+                merged_.notes,
+                "Ranks " + list + " used the same device (" + ranks.begin()->second->name + ").");
         }
     }
 

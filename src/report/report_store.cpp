@@ -125,6 +125,11 @@ void ReportStore::set_census(std::vector<model::GrowingOwner> growing,
     live_owners_ = std::move(largest);
 }
 
+void ReportStore::set_device(model::DeviceRecord record) {
+    const std::lock_guard lock(mutex_);
+    device_records_[record.device] = std::move(record);
+}
+
 model::Report ReportStore::snapshot(const model::Stats& stats) const {
     const std::lock_guard lock(mutex_);
     model::Report report;
@@ -138,6 +143,10 @@ model::Report ReportStore::snapshot(const model::Stats& stats) const {
     report.omitted_collections = collections_.omitted();
     report.growing = growing_;
     report.live_owners = live_owners_;
+    for (const auto& [device, record] : device_records_) {
+        (report.device_records ? *report.device_records : report.device_records.emplace())
+            .push_back(record);
+    }
     report.stats = stats;
     report.stats.findings = findings_.size() + not_kept_.size();
     report.notes = notes_;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -69,6 +70,9 @@ class ReportStore {
     void set_census(std::vector<model::GrowingOwner> growing,
                     std::vector<model::LiveOwner> largest);
 
+    // Adds a device, or replaces the record of the same device.
+    void set_device(model::DeviceRecord record);
+
     // Returns a consistent copy of the report. The report contains `stats`, with Stats::findings
     // set by the store.
     [[nodiscard]] model::Report snapshot(const model::Stats& stats) const;
@@ -89,6 +93,7 @@ class ReportStore {
     SourceTable source_;
     std::optional<std::vector<model::GrowingOwner>> growing_;
     std::optional<std::vector<model::LiveOwner>> live_owners_;
+    std::map<std::string, model::DeviceRecord> device_records_;  // by device
     std::vector<std::string> notes_;
 };
 

@@ -44,8 +44,9 @@ void CapturedCollection::take(capture::CapturedGraph captured) {
 
 OwnerReadings::OwnerReadings(CapturedCollection& collection,
                              const DeviceFilter& watched,
-                             const KnownStorages* known)
-    : collection_(collection), watched_(watched), known_(known) {}
+                             const KnownStorages* known,
+                             device::ClaimCheck* claims)
+    : collection_(collection), watched_(watched), known_(known), claims_(claims) {}
 
 void OwnerReadings::read(const std::vector<device::DetectedOwner>& owners) {
     collection_.owners.reserve(owners.size());
@@ -100,7 +101,7 @@ bool OwnerReadings::add(PyObject* object, device::OwnerReader& reader, std::size
     collection_.failed_readings += outcome == device::ReadOutcome::failed ? 1 : 0;
     collection_.objects_made += reading.left_objects;
     if (outcome != device::ReadOutcome::owns || !is_watched(reading.device) ||
-        (known_ != nullptr && (*known_)(reading))) {
+        (known_ != nullptr && (*known_)(reading)) || is_contradicted(object, reader, reading)) {
         collection_.owners.pop_back();
         return false;
     }
@@ -124,6 +125,20 @@ bool OwnerReadings::is_watched(const std::string& device) {
             return false;
         }
         watched_device_ = device;
+    }
+    return true;
+}
+
+bool OwnerReadings::is_contradicted(PyObject* object,
+                                    const device::OwnerReader& reader,
+                                    const device::OwnerReading& reading) {
+    if (claims_ == nullptr || !reader.reads_claims() ||
+        !claims_->contradicts(Py_TYPE(object), reading)) {
+        return false;
+    }
+    auto& contradiction = collection_.contradictions[type_name_of(object)];
+    if (++contradiction.owners == 1) {
+        contradiction.description = claims_->description();
     }
     return true;
 }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 
 #include "base/wide_hash.h"
 #include "capture/graph_capture.h"
+#include "device/claim_check.h"
 #include "device/owner_detector.h"
 #include "device/owner_reader.h"
 #include "device/torch_history.h"
@@ -55,14 +57,21 @@ struct CapturedCollection {
     std::vector<capture::OwnerPlace> places;    // by PendingOwner::object; empty without a graph
     std::vector<model::RepeatedShape> repeats;  // without bytes and owners
     std::vector<model::DeviceMemory> memory;
+    int cuda_error = 0;  // pending before the sweep, as in device::pending_error()
     GarbageShape shape;
     bool is_known = false;            // all watches know the findings: there is no graph
     device::WallTime unreachable_at;  // before the sweep
     device::WallTime swept_at;        // after the sweep
     std::uint64_t failed_readings = 0;
-    bool ran_user_code = false;  // in readers that the user registered
-    int objects_made = 0;        // objects created by readers; each is freed with its storage
-    int objects_left = 0;        // of objects_made: the storage is watched and was not freed
+    // Owners that CUDA contradicts. They are not in `owners`.
+    struct Contradiction {
+        std::uint64_t owners = 0;
+        std::string description;  // ClaimCheck::description() of the first of them
+    };
+    std::map<std::string, Contradiction> contradictions;  // by type name
+    bool ran_user_code = false;                           // in readers that the user registered
+    int objects_made = 0;  // objects created by readers; each is freed with its storage
+    int objects_left = 0;  // of objects_made: the storage is watched and was not freed
     // All watches share the graph, storages and omissions; select_owners() sets the other fields.
     model::Observation observation;
 
@@ -77,10 +86,12 @@ class OwnerReadings {
   public:
     // Only owners on devices that `watched` accepts are added. For a scan, `known` is not null. A
     // scan skips each owner whose reading `known` accepts, and counts the references to all other
-    // storages.
+    // storages. Owners that `claims` contradicts are counted instead of added; nothing is checked
+    // if `claims` is null.
     OwnerReadings(CapturedCollection& collection,
                   const DeviceFilter& watched,
-                  const KnownStorages* known);
+                  const KnownStorages* known,
+                  device::ClaimCheck* claims);
 
     // Reads all owners except those whose reader is user code. The remaining owners are kept alive,
     // so that read_with_user_code() can read them. RUNS PYTHON: never.
@@ -103,6 +114,9 @@ class OwnerReadings {
 
     bool add(PyObject* object, device::OwnerReader& reader, std::size_t position);
     bool is_watched(const std::string& device);
+    bool is_contradicted(PyObject* object,
+                         const device::OwnerReader& reader,
+                         const device::OwnerReading& reading);
     void add_parts(std::size_t parent, std::size_t position);
     // Sets the fields that depend on owner.reading.
     void complete(PendingOwner& owner, std::size_t position);
@@ -113,6 +127,7 @@ class OwnerReadings {
     CapturedCollection& collection_;
     const DeviceFilter& watched_;
     const KnownStorages* known_;
+    device::ClaimCheck* claims_;
     std::vector<PyObject*> objects_;
     std::vector<UserOwner> user_owners_;
     std::string watched_device_;          // the last one that watched_ accepted

@@ -512,7 +512,7 @@ struct Census {
     LiveOwners live;
     CapturedCollection read;
     DeviceFilter watched;
-    OwnerReadings readings{read, watched, nullptr};
+    OwnerReadings readings{read, watched, nullptr, nullptr};
 
     Census(device::OwnerRegistry& registry, const device::DeviceSelection& devices)
         : live(registry),

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analysis/analyze.h"
+#include "base/text.h"
 #include "capture/graph_capture.h"
 #include "collector/gc_hook.h"
 #include "compat/features.h"
@@ -60,6 +61,10 @@ Depth lowest_depth(const Watches& watches, Clock::time_point now, std::uint64_t 
         highest = std::min(highest, depth);
     }
     return highest == Depth::none ? Depth::none : std::min(lowest, Depth::lean);
+}
+
+bool is_on_cuda(const model::Storage& storage) {
+    return storage.device.starts_with("cuda:");
 }
 
 // Makes later scans omit the storages that this scan has reported.
@@ -144,7 +149,7 @@ void Pipeline::capture(const collector::UnreachableSet& unreachable,
     const KnownStorages known = [&](const device::OwnerReading& reading) {
         return watches.front()->reported().contains(reading.device, reading.storage);
     };
-    OwnerReadings readings(*captured, watched, scan ? &known : nullptr);
+    OwnerReadings readings(*captured, watched, scan ? &known : nullptr, &claims_);
     readings.read(detection.owners);
 
     // 3. Capture the references that lead to the owners.
@@ -158,6 +163,9 @@ void Pipeline::capture(const collector::UnreachableSet& unreachable,
     // 5. Sample the memory in use, except in a scan, which frees nothing.
     if (current.depth == Depth::full && !scan) {
         captured->memory = sampler_.before(captured->observation.storages);
+    }
+    if (std::ranges::any_of(captured->observation.storages, is_on_cuda)) {
+        captured->cuda_error = device::pending_error();
     }
     captured->unreachable_at = device::WallTime::now();
     // The user's readers may have stopped the last watch. Stopping it resets `current`.
@@ -210,6 +218,7 @@ void Pipeline::report(CapturedCollection& captured,
                       const Watches& watches,
                       const Current& current) {
     const CollectedStorages storages = collected_storages(captured, record.scan);
+    log_contradictions(captured, watches);
     for (const std::shared_ptr<Watch>& watch : watches) {
         // 7. Select the owners on the devices of this watch.
         const model::Observation& observation =
@@ -232,6 +241,7 @@ void Pipeline::report(CapturedCollection& captured,
 
         // 11. Queue the lookup of allocation sites, then the notifications.
         site_lookup_.enqueue(watch, result, std::move(requests));
+        watch->describe_devices(observation, captured.cuda_error);
         watch->notify(observation.record, result);
     }
 }
@@ -448,10 +458,28 @@ model::CollectionRecord Pipeline::make_record(const Current& current, Clock::tim
 
 void Pipeline::count_omissions(Watch& watch, const CapturedCollection& captured) {
     watch.skip("owners whose reader failed", captured.failed_readings);
+    for (const auto& [type, contradiction] : captured.contradictions) {
+        watch.skip(
+            "owners of type " + base::clean_text(type) + " whose device or size CUDA contradicts",
+            contradiction.owners);
+    }
     watch.skip("objects not captured: over the limit for one collection",
                captured.observation.omitted_nodes);
     watch.skip("references not captured: over the limit for one collection",
                captured.observation.omitted_references);
+}
+
+void Pipeline::log_contradictions(const CapturedCollection& captured, const Watches& watches) {
+    for (const auto& [type, contradiction] : captured.contradictions) {
+        if (!logged_contradictions_.insert(type).second) {
+            continue;
+        }
+        for (const auto& watch : watches) {
+            watch->log(kWarning,
+                       base::clean_text(type) + " " + contradiction.description +
+                           ". Such owners are not reported, but counted.");
+        }
+    }
 }
 
 void Pipeline::log_failed_readers(const Watches& watches) {

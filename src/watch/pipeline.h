@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "collector/collection_listener.h"
 #include "collector/heap_scan.h"
 #include "collector/unreachable_set.h"
+#include "device/claim_check.h"
 #include "device/memory_sampler.h"
 #include "device/owner_detector.h"
 #include "device/owner_registry.h"
@@ -127,17 +129,20 @@ class Pipeline {
     [[nodiscard]] model::CollectionRecord make_record(const Current& current,
                                                       Clock::time_point now);
     static void count_omissions(Watch& watch, const CapturedCollection& captured);
+    void log_contradictions(const CapturedCollection& captured, const Watches& watches);
     void log_failed_readers(const Watches& watches);
 
     device::OwnerRegistry registry_;
     device::OwnerDetector detector_;
     device::MemorySampler sampler_;
+    device::ClaimCheck claims_;
     advice::Rules rules_;
     SiteLookup site_lookup_;
     capture::ClusterIdentifier identifier_;
     Current collection_;  // the one whose "start" came last
     bool accelerator_usable_ = false;
     std::uint64_t collections_ = 0;
+    std::set<std::string> logged_contradictions_;  // names of types
     std::array<Clock::time_point, 3> last_of_generation_{};
 };
 

@@ -107,6 +107,7 @@ void Watch::open_store() {
     known_ = std::make_unique<KnownFindings>();
     steps_ = 0;
     growth_ = {};
+    device_descriptions_ = {};
     counter_ = std::make_shared<StatsCounter>();
     store_ = std::make_shared<report::ReportStore>(program_, settings_.devices.words());
     located_.clear();
@@ -382,6 +383,31 @@ void Watch::notify(const model::CollectionRecord& record,
     }
     if (listeners.on_report) {
         notify_report(record, result);
+    }
+}
+
+void Watch::describe_devices(const model::Observation& observation, int cuda_error) {
+    if (cuda_error != 0) {
+        const std::string sentence =
+            device_descriptions_.error_sentence(observation.record.number, cuda_error);
+        if (!sentence.empty()) {
+            log(kWarning, sentence);
+        }
+    }
+    for (DescriptionRequest& request : device_descriptions_.requests(observation)) {
+        if (!wants("cuda:" + std::to_string(request.device), true)) {
+            continue;
+        }
+        enqueue([self = shared_from_this(), request = std::move(request)] {
+            std::optional<model::DeviceRecord> record =
+                self->device_descriptions_.describe(request);
+            if (record) {
+                self->store_->set_device(std::move(*record));
+                if (self->writer_ != nullptr) {
+                    self->writer_->changed(false);
+                }
+            }
+        });
     }
 }
 

@@ -26,6 +26,7 @@
 #include "report/report_store.h"
 #include "report/source_table.h"
 #include "watch/budget.h"
+#include "watch/device_descriptions.h"
 #include "watch/report_writer.h"
 #include "watch/reported_storages.h"
 
@@ -196,6 +197,11 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void notify(const model::CollectionRecord& record,
                 const std::shared_ptr<CollectionResult>& result);
 
+    // Queues a description of the CUDA devices on which this collection found unreachable storages,
+    // unless the report already has one from a collection that found more. `cuda_error`: the error
+    // that was pending before the collection, or 0.
+    void describe_devices(const model::Observation& observation, int cuda_error);
+
     // The storages that the scans of this watch have reported.
     [[nodiscard]] ReportedStorages& reported() noexcept { return reported_; }
     [[nodiscard]] const ReportedStorages& reported() const noexcept { return reported_; }
@@ -253,6 +259,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     double census_seconds_ = 0;  // of the last census
     report::GrowthTracker growth_;
     device::MemorySampler memory_;
+    DeviceDescriptions device_descriptions_;
     ReportedStorages reported_;
     std::unique_ptr<KnownFindings> known_;
     double young_scan_seconds_ = 0;  // spent on scans in steps, without frozen objects

@@ -27,8 +27,17 @@ def test_a_watch_leaves_the_device_as_it_is(interpreter, tmp_path, simulated_cud
     assert errors == FAULTS[fault]
     in_use = fault != "not in use"
     assert driver.keys() == ({"queries"} if in_use else set())
-    assert runtime == {}
+    assert runtime.keys() == ({"queries"} if in_use else set())
     assert state == [in_use, 0, 0 if fault == "capture" else -1]
     (written,) = tmp_path.glob("cyclewatch-*.json")
     assert cyclewatch.Report.load(written).retained_bytes == 2 * MIB
     assert cyclewatch.Report.load(tmp_path / "saved.json").retained_bytes == MIB
+
+
+def test_an_owner_that_cuda_contradicts_is_not_reported(interpreter, simulated_cuda):
+    program = PROGRAM.with_name("contradicted_owner.py")
+    reason, count, notes = interpreter.run(program, *simulated_cuda).stdout.splitlines()
+    assert reason.startswith("owners of type ")
+    assert reason.endswith("Exaggerating whose device or size CUDA contradicts")
+    assert count == "3"
+    assert "claims 4.0 GiB of cuda:0 at an address that CUDA knows as 64.0 KiB of cuda:0" in notes

@@ -73,6 +73,7 @@ class CudaArrayInterfaceReader final : public OwnerReader {
         return plan_for(type).method != Method::none;
     }
     [[nodiscard]] ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept override;
+    [[nodiscard]] bool reads_claims() const noexcept override { return true; }
 
   private:
     enum class Method : std::uint8_t { none, cupy, numba, getter };

@@ -26,6 +26,7 @@ class RegisteredReader final : public OwnerReader {
     // Exception. Other exceptions are deferred (python/deferred_exceptions.h).
     [[nodiscard]] ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept override;
     [[nodiscard]] bool runs_user_code() const noexcept override { return true; }
+    [[nodiscard]] bool reads_claims() const noexcept override { return true; }
 
     // Returns and clears the messages about readers that returned invalid results. There is at most
     // one message per registration.

@@ -33,6 +33,9 @@ enum class CardWeight {
 // One bar for each finding, with its retained and shared bytes.
 [[nodiscard]] std::string finding_bars(const model::Report& report);
 
+// The CUDA devices, each with a bar that divides its memory by use; "" if there are none.
+[[nodiscard]] std::string devices_section(const model::Report& report);
+
 // A sentence that states whether the run needs garbage collection, and a table of collections by
 // generation; "" if there were no collections.
 [[nodiscard]] std::string generations_section(const model::Report& report);

@@ -164,7 +164,7 @@ std::string fill_shell(std::string_view shell, const PageParts& parts) {
 PageParts page_parts(const model::Report& report) {
     PageParts parts{{"title", page_title(report)},
                     {"opening", opening(report)},
-                    {"bars", finding_bars(report)},
+                    {"bars", finding_bars(report) + devices_section(report)},
                     {"ranks", ranks_section(report)},
                     {"live", live_view(report)},
                     {"closing", generations_section(report) + closing_section(report)},

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "model/cycle_gap.h"
+#include "render/device_text.h"
 #include "render/generations.h"
 #include "render/summary.h"
 #include "render/text/card.h"
@@ -232,6 +233,22 @@ void append_growing(std::string& out, const model::Report& report, std::size_t w
     }
 }
 
+void append_devices(std::string& out, const model::Report& report, std::size_t width) {
+    for (const model::DeviceRecord* record : shown_devices(report)) {
+        out += "\n";
+        append_wrapped(out, device_title(report, *record), width, "");
+        for (const std::string& line :
+             {device_details(*record), memory_sentence(*record), dead_share_sentence(*record)}) {
+            if (!line.empty()) {
+                append_wrapped(out, line, width, "  ");
+            }
+        }
+    }
+    if (const std::string more = omitted_devices(report); !more.empty()) {
+        append_wrapped(out, more, width, "");
+    }
+}
+
 }  // namespace
 
 std::string render_card(const Finding& finding, std::size_t rank, std::size_t width) {
@@ -271,6 +288,7 @@ std::string render_text(const model::Report& report, std::size_t width) {
     }
     append_growing(out, report, width);
     append_live_owners(out, report, width);
+    append_devices(out, report, width);
     out += "\n";
     append_collections(out, report, width);
     append_wrapped(out, overhead_sentence(report), width, "");

@@ -79,6 +79,33 @@ TEST(MergeReports, MergesEqualFindingsOfSeveralRanks) {
     EXPECT_EQ(report.findings[1].by_process.size(), 1U);
 }
 
+// The report of a rank that used the device with this UUID.
+Report on_device(int rank, const std::string& uuid) {
+    Report report = of_rank(rank, {"a"});
+    model::DeviceRecord record;
+    record.device = "cuda:0";
+    record.name = "H100";
+    record.uuid = uuid;
+    report.device_records = {record};
+    return report;
+}
+
+TEST(MergeReports, NotesThatRanksUsedTheSameDevice) {
+    const auto whole = merged({on_device(3, "aa"), on_device(0, "bb"), on_device(1, "aa")});
+    ASSERT_TRUE(whole.ok()) << whole.error();
+    const Report& report = whole.value();
+    ASSERT_EQ(report.device_records->size(), 3U);
+    for (std::uint32_t process = 0; process < 3; ++process) {
+        EXPECT_EQ((*report.device_records)[process].process, process);
+    }
+    EXPECT_EQ((*report.device_records)[0].uuid, "bb");
+    EXPECT_THAT(report.notes, ::testing::Contains("Ranks 1 and 3 used the same device (H100)."));
+    const auto separate = merged({on_device(0, "aa"), on_device(1, "bb"), on_device(-1, "bb")});
+    EXPECT_EQ(separate.value().notes.size(), 1U);
+    const auto unknown = merged({on_device(0, ""), on_device(1, "")});
+    EXPECT_EQ(unknown.value().notes.size(), 1U);
+}
+
 TEST(MergeReports, AddsUpStatistics) {
     const auto whole = merged({of_rank(0, {"a"}, 2), of_rank(1, {"b"}, 3)});
     ASSERT_TRUE(whole.ok()) << whole.error();

@@ -80,6 +80,8 @@ model::Report make_hostile_report(const std::string& text) {
     live.owner = growing.owner;
     live.held_by.front().text = live.held_by.front().root.text = text;
     live.held_by.front().root.location = text;
+    model::DeviceRecord& device = report.device_records->front();
+    device.device = device.name = device.uuid = device.pci_id = device.error = text;
     const auto spoil = [&text](std::vector<Reference>& references) {
         for (Reference& reference : references) {
             reference.holder = reference.label = reference.target = text;

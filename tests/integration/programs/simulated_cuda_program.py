@@ -10,7 +10,7 @@ import gc
 import json
 import os
 import sys
-from ctypes import Structure, c_bool, c_int
+from ctypes import Structure, c_bool, c_int, c_ulonglong
 
 import cyclewatch
 
@@ -22,15 +22,33 @@ class Faults(Structure):
         ("sticky_error", c_int),
         ("out_of_memory", c_bool),
         ("capture_mode", c_int),
+        ("piece_bytes", c_int),
+        ("driver_too_old", c_bool),
+        ("attribute_bytes", c_int),
+        ("property_bytes", c_int),
     ]
 
 
 class Counters(Structure):
-    _fields_ = [("queries", c_int), ("captures_broken", c_int)]
+    _fields_ = [
+        ("queries", c_int),
+        ("captures_broken", c_int),
+        ("drivers_loaded", c_int),
+        ("initializations", c_int),
+        ("contexts_created", c_int),
+    ]
 
 
 class State(Structure):
-    _fields_ = [("faults", Faults), ("counters", Counters), ("initialized", c_bool)]
+    _fields_ = [
+        ("faults", Faults),
+        ("counters", Counters),
+        ("initialized", c_bool),
+        ("primary_active", c_bool),
+        ("pool_reserved", c_ulonglong),
+        ("pool_used", c_ulonglong),
+        ("graphs_reserved", c_ulonglong),
+    ]
 
 
 class ThreadState(Structure):
@@ -85,6 +103,7 @@ def stage(fault, driver, runtime):
         return
     # The state after the program's first use of the device on this thread.
     driver.state.initialized = True
+    driver.state.primary_active = True
     driver.thread.context = 1
     if "700" in fault:
         driver.state.faults.sticky_error = runtime.state.faults.sticky_error = 700
@@ -109,6 +128,14 @@ def main(driver_path, runtime_path, folder, fault):
     gc.collect()
     report = watch.report()
     assert report.retained_bytes == 1 << 20
+    if driver.state.initialized:
+        [record] = report.device_records
+        assert (record.name, record.total) == ("Simulated GPU", 1 << 30), record
+        errors = {"error 1 pending": "cudaErrorInvalidValue"}
+        errors["error 700 pending"] = "cudaErrorIllegalAddress"
+        assert record.error == errors.get(fault), record.error
+        assert any(record.error in note for note in report.notes) if record.error else True
+        assert (record.memory is None) == fault.endswith("pending"), record.memory
     report.save(os.path.join(folder, "saved.json"))
     Owner()
     gc.collect()

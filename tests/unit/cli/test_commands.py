@@ -258,6 +258,10 @@ def test_strip_removes_paths_and_names(command, report, changed):
     names = command("strip", "--names", path).out
     for secret in ("/home", "train", "AwaitableTensor", "_view_dim", "load_shard", "ShardError"):
         assert secret not in names
+    [device] = json.loads(report.read_text())["device_records"]
+    assert device["uuid"] in paths and device["uuid"] not in names
+    assert device["pci_id"] in paths and device["pci_id"] not in names
+    assert device["name"] in names
     assert "closure:self" in names
     assert "torch.Tensor" in names
     stripped = json.loads(names)
