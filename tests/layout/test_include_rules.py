@@ -91,6 +91,12 @@ def test_only_compat_uses_the_interpreter_version():
     assert files_with(r"\bPY_(VERSION_HEX|MINOR_VERSION)\b", outside="compat") == []
 
 
+def test_only_the_code_of_pictures_includes_graphviz():
+    found = files_with(r"#\s*include\s*<(cgraph|cdt|gv\w*)\.h>", outside="")
+    assert found
+    assert {str(Path(path).parent) for path in found} == {"src/render/graph"}
+
+
 def test_only_python_counts_references():
     assert files_with(r"\bPy_X?(INCREF|DECREF|NewRef)\b", outside="python") == []
 

@@ -14,7 +14,9 @@
 #include <clocale>
 #include <cmath>
 #include <fstream>
+#include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 namespace cyclewatch::render {
@@ -268,6 +270,19 @@ TEST(Dot, HasOneClusterForEachFinding) {
         EXPECT_EQ(agnnodes(cluster), static_cast<int>(report.findings[i].picture.items.size()));
     }
     agclose(graph);
+}
+
+TEST(Graph, IsAbandonedAfterAnException) {
+    const GraphvizSession session;
+    Graph graph("cyclewatch");
+    EXPECT_NE(graph.dot(), "");
+    EXPECT_FALSE(graph.use([](Agraph_t*) { throw std::runtime_error("Graphviz gave up"); }));
+    EXPECT_EQ(graph.dot(), "");
+    EXPECT_FALSE(graph.lay_out([](Agraph_t*) { FAIL(); }));
+
+    Graph other("cyclewatch");
+    EXPECT_THROW(other.use([](Agraph_t*) { throw std::bad_alloc(); }), std::bad_alloc);
+    EXPECT_EQ(other.dot(), "");
 }
 
 std::string& heard() {
