@@ -7,7 +7,7 @@ from cyclewatch._native import clean_text, format_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cyclewatch._native import Finding, LiveOwner
     from cyclewatch.oom_memory import Memory
@@ -38,8 +38,16 @@ def reached_bytes(finding: Finding) -> int:
     return finding.retained_bytes + finding.shared_bytes
 
 
-def failure_text(findings: Sequence[Finding], report_path: str | None = None) -> str:
-    """A failure message: a self-contained first line, then the cards, largest first."""
+def failure_text(
+    findings: Sequence[Finding],
+    report_path: str | None = None,
+    seen_in: Mapping[str, str] | None = None,
+) -> str:
+    """A failure message: a self-contained first line, then the cards, largest first.
+
+    `seen_in` maps signatures to the test whose message contains the card of the same cause; this
+    message then refers to that test.
+    """
     largest = sorted(
         findings,
         key=lambda finding: (reached_bytes(finding), finding.retained_bytes),
@@ -49,14 +57,19 @@ def failure_text(findings: Sequence[Finding], report_path: str | None = None) ->
     if len(largest) > 1:
         first += f" (and {len(largest) - 1} more)"
     parts = [first]
-    parts += [
-        finding.to_text(rank).rstrip() for rank, finding in enumerate(largest[:_MAX_CARDS], start=1)
-    ]
+    for rank, finding in enumerate(largest[:_MAX_CARDS], start=1):
+        test = (seen_in or {}).get(finding.signature)
+        parts.append(finding.to_text(rank).rstrip() if test is None else _reference(finding, test))
     if len(largest) > _MAX_CARDS:
         parts.append(f"... and {len(largest) - _MAX_CARDS} smaller findings")
     if report_path is not None:
         parts.append(f"report: {report_path}")
     return "\n\n".join(parts)
+
+
+def _reference(finding: Finding, test: str) -> str:
+    headline = clean_text(finding.headline)
+    return f"{headline}\nid {finding.signature}; the card is in the failure of {clean_text(test)}"
 
 
 def oom_headline(memory: Memory) -> str:

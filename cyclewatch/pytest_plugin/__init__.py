@@ -54,6 +54,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
         for item in items:
             add_fixture(item)
+    if any("tensors_released" in getattr(item, "fixturenames", ()) for item in items):
+        from cyclewatch.pytest_plugin.live_check import observe_fixtures
+
+        observe_fixtures(config)
     if any(item.get_closest_marker("no_tensor_cycles") for item in items):
         _set_up(config, read_settings(config))
 

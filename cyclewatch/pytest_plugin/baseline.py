@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads and writes the baseline file of known cycles, and removes vanished entries.
 
-Entries are sorted by signature, one per line, and the version is the last line. Therefore every
+Entries are sorted by cause, one per line, and the version is the last line. Therefore every
 entry ends with a comma, and branches that change different entries merge line by line. To resolve a
 conflict, keep the lines of both sides; the result is valid.
 """
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from cyclewatch.pytest_plugin.options import Settings
 
-VERSION = 1
+VERSION = 2
+_READABLE = (1, VERSION)  # in version 1, the keys are signatures
 FIRST_REASON = "present when the baseline was created"
 
 
@@ -49,7 +50,7 @@ class Entry:
 
 
 class Baseline:
-    """The entries by signature."""
+    """The entries by cause or, if an earlier version wrote the file, by signature."""
 
     def __init__(self, entries: dict[str, Entry]) -> None:
         """Create a baseline with `entries`."""
@@ -82,7 +83,7 @@ class Baseline:
                 else "correct the file, or delete it and run with --cyclewatch-update-baseline"
             )
             raise BaselineError(f"the baseline {path} is not valid: {error}; {remedy}") from None
-        if not isinstance(whole, dict) or whole.get("version") != VERSION:
+        if not isinstance(whole, dict) or whole.get("version") not in _READABLE:
             raise BaselineError(
                 f'the baseline {path} has no "version": {VERSION}; a newer cyclewatch may have '
                 "written it"
@@ -114,15 +115,16 @@ def first_baseline(records: Iterable[CycleRecord]) -> Baseline:
     """A baseline of all new cycles of this run."""
     entries: dict[str, Entry] = {}
     for record in records:
-        for signature, count in record["signatures"].items():
-            entry = Entry(count, record["nodeid"], record["title"], FIRST_REASON)
-            earlier = entries.get(signature)
-            if earlier is not None:
-                # Under xdist the order of tests varies, so the first one by name is used.
-                entry = replace(
-                    entry, count=entry.count + earlier.count, test=min(entry.test, earlier.test)
-                )
-            entries[signature] = entry
+        count = record["occurrences"]
+        if count == 0:  # counted in the record of another test
+            continue
+        entry = Entry(count, record["nodeid"], record["title"], FIRST_REASON)
+        earlier = entries.get(record["cause"])
+        if earlier is not None:
+            # Under xdist the order of tests varies, so the first one by name is used.
+            first = min(entry, earlier, key=lambda each: (each.test, each.title))
+            entry = replace(first, count=entry.count + earlier.count)
+        entries[record["cause"]] = entry
     return Baseline(entries)
 
 
@@ -157,7 +159,10 @@ class BaselineUpdate:
         if self._is_first:
             return self._create(records, session)
         seen = {
-            each for record in records if record["status"] == KNOWN for each in record["signatures"]
+            each
+            for record in records
+            if record["status"] == KNOWN
+            for each in (record["cause"], *record["signatures"])
         }
         vanished = {
             signature: entry

@@ -81,6 +81,8 @@ class LeakCheck:
         self._results = results
         self._freezer = freezer
         self._survivors = Survivors()
+        # By cause: the test whose message contains the card.
+        self._shown: dict[str, str] = {}
 
     def start_watch(self) -> Watch:
         """Start a silent watch with the options of the run."""
@@ -158,7 +160,7 @@ class LeakCheck:
         unreported = [finding for finding in new if not run.assertions.cover(finding)]
         if not unreported:
             return
-        run.text = self._text(unreported)
+        run.text = self._text(unreported, run.item)
         if error is None and run.fails:
             raise TensorCycle(run.text)
         if error is None:
@@ -234,7 +236,7 @@ class LeakCheck:
             records = [uncounted(record) for record in records]
         if new and mode_for(item, self._settings.mode) == "fail":
             ended = f"Found after the test: created in its {when}, became garbage later."
-            self._fail_late(item, f"{self._text(new)}\n\n{ended}", records)
+            self._fail_late(item, f"{self._text(new, item)}\n\n{ended}", records)
         else:
             self._results.records += records
 
@@ -252,9 +254,17 @@ class LeakCheck:
         data = item.config.hook.pytest_report_to_serializable(config=item.config, report=report)
         self._results.late_reports.append(data)
 
-    def _text(self, new: Sequence[Finding]) -> str:
+    def _text(self, new: Sequence[Finding], item: pytest.Item) -> str:
+        # Only the first test with a cause shows the card.
         folder = self._settings.report
-        return failure_text(new, str(folder / REPORT_NAME) if folder is not None else None)
+        seen_in: dict[str, str] = {}
+        for finding in new:
+            cause = self._classifier.cause_of(finding)
+            first = self._shown.setdefault(cause, item.nodeid)
+            if first != item.nodeid:
+                seen_in[finding.signature] = first
+        path = str(folder / REPORT_NAME) if folder is not None else None
+        return failure_text(new, path, seen_in)
 
 
 def is_failed_assertion(error: BaseException | None, item: pytest.Item) -> bool:

@@ -18,19 +18,49 @@ if TYPE_CHECKING:
 
     from cyclewatch.pytest_plugin.options import Settings
 
+_FIXTURES = "cyclewatch-fixtures"
+
 
 def add_fixture(item: pytest.Item) -> None:
     """Make a test use the fixture `tensors_released`.
 
-    The fixture is set up after all shared fixtures, and before the test's own fixtures.
+    The fixture is set up after all shared fixtures, and before the test's own fixtures. If the
+    scopes of the fixtures are unknown, it is set up last.
     """
-    fixtures = getattr(item, "_fixtureinfo", None)  # only functions and doctests have it
-    if fixtures is None or "tensors_released" in fixtures.names_closure:
+    names = getattr(item, "fixturenames", None)  # only functions and doctests have it
+    if names is None or "tensors_released" in names:
         return
-    names, definitions = fixtures.names_closure, fixtures.name2fixturedefs
+    definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
     scopes = [definitions[name][-1].scope if name in definitions else None for name in names]
     at = scopes.index("function") if "function" in scopes else len(names)
     names.insert(at, "tensors_released")
+
+
+class ActiveFixtures:
+    """A plugin that records the fixtures that are set up."""
+
+    def __init__(self) -> None:
+        """Create a plugin. It does not know fixtures that were set up before its registration."""
+        self.definitions: set[pytest.FixtureDef[object]] = set()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> None:
+        """Add a fixture, even if its setup fails."""
+        self.definitions.add(fixturedef)
+
+    def pytest_fixture_post_finalizer(self, fixturedef: pytest.FixtureDef[object]) -> None:
+        """Remove a fixture that was torn down."""
+        self.definitions.discard(fixturedef)
+
+
+def observe_fixtures(config: pytest.Config) -> ActiveFixtures:
+    """Return the registered ActiveFixtures; register one if there is none."""
+    plugin = config.pluginmanager.get_plugin(_FIXTURES)
+    if plugin is None:
+        plugin = ActiveFixtures()
+        config.pluginmanager.register(plugin, _FIXTURES)
+    assert isinstance(plugin, ActiveFixtures)
+    return plugin
 
 
 def check_live_tensors(request: pytest.FixtureRequest, settings: Settings) -> Iterator[None]:
@@ -79,5 +109,4 @@ def _failure(
 
 def _definitions(request: pytest.FixtureRequest) -> set[pytest.FixtureDef[object]]:
     """The fixtures that currently have a cached value."""
-    every = request.session._fixturemanager._arg2fixturedefs.values()
-    return {each for definitions in every for each in definitions if each.cached_result}
+    return {each for each in observe_fixtures(request.config).definitions if each.cached_result}

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from cyclewatch._native import clean_text
+from cyclewatch._native import clean_text, is_user_code
 from cyclewatch.assertions import listeners
+from cyclewatch.pytest_plugin.causes import cause_of
+from cyclewatch.pytest_plugin.marks import mode_for
 from cyclewatch.wording import reached_bytes
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from cyclewatch import Finding, Reference
     from cyclewatch.pytest_plugin.baseline import Baseline
     from cyclewatch.pytest_plugin.marks import Allowance
+    from cyclewatch.pytest_plugin.options import Settings
 
 # The statuses of a record, in addition to those of a finding. Only NEW fails a test.
 NEW = "new"
@@ -48,6 +51,8 @@ class CycleRecord(TypedDict):
     """One finding in one phase of one test."""
 
     signature: str
+    # The code that stores the references to cut; see causes.py.
+    cause: str
     title: str
     pattern: str
     headline: str
@@ -60,6 +65,8 @@ class CycleRecord(TypedDict):
     signatures: dict[str, int]
     status: str
     reason: str
+    # Whether a new finding fails the test; otherwise it is only a warning.
+    fails: bool
     # The test; empty if it is unknown.
     nodeid: str
     # The location of the reference to cut if it is in user code, otherwise the test's location.
@@ -78,7 +85,7 @@ def uncounted(record: CycleRecord) -> CycleRecord:
 
 @dataclass
 class RecordGroup:
-    """Records with the same signature and the same status."""
+    """Records with the same cause and the same status."""
 
     records: list[CycleRecord] = field(default_factory=list)
 
@@ -91,6 +98,11 @@ class RecordGroup:
     def tests(self) -> list[str]:
         """The tests that created the cycle, sorted."""
         return sorted({record["nodeid"] for record in self.records if record["nodeid"]})
+
+    @property
+    def level(self) -> str:
+        """ "error" if the cycle fails a test, otherwise "warning"."""
+        return "error" if any(record["fails"] for record in self.records) else "warning"
 
     @property
     def retained_bytes(self) -> int:
@@ -107,7 +119,7 @@ def grouped(records: Iterable[CycleRecord]) -> list[RecordGroup]:
     """`records` in groups, largest first."""
     groups: dict[tuple[str, str], RecordGroup] = {}
     for record in records:
-        key = (record["signature"], record["status"])
+        key = (record["cause"], record["status"])
         groups.setdefault(key, RecordGroup()).records.append(record)
     return sorted(groups.values(), key=lambda group: group.retained_bytes, reverse=True)
 
@@ -163,8 +175,9 @@ class ReportedAssertions:
 class Classifier:
     """Determines the status of findings from the baseline, the assertions and the marks."""
 
-    def __init__(self, baseline: Baseline | None, root: Path) -> None:
+    def __init__(self, settings: Settings, baseline: Baseline | None, root: Path) -> None:
         """Create a classifier; paths in records are relative to `root`."""
+        self._mode = settings.mode
         self._entries = baseline.entries if baseline is not None else {}
         self._root = root
 
@@ -179,7 +192,8 @@ class Classifier:
         statuses: dict[str, tuple[str, str]] = {}
         unsettled: list[Finding] = []
         for finding in findings:
-            known = [self._entries[each] for each in finding.signatures if each in self._entries]
+            ids = [self.cause_of(finding), *finding.signatures]
+            known = [self._entries[each] for each in ids if each in self._entries]
             if finding.status != NEW:
                 statuses[finding.signature] = (finding.status, finding.status_reason)
             elif known:
@@ -198,12 +212,18 @@ class Classifier:
         ]
         return new, records
 
+    def cause_of(self, finding: Finding) -> str:
+        """The id of the code that stores the references to cut."""
+        return cause_of(finding, self._root)
+
     def _record(
         self, finding: Finding, status: str, reason: str, item: pytest.Item | None
     ) -> CycleRecord:
         path, line, source = self._location(finding, item)
+        mode = self._mode if item is None else mode_for(item, self._mode)
         return CycleRecord(
             signature=finding.signature,
+            cause=self.cause_of(finding),
             # Class names may contain any character. They are printed on terminals and in
             # annotations.
             title=clean_text(finding.title),
@@ -215,7 +235,8 @@ class Classifier:
             occurrences=finding.occurrences,
             signatures=_occurrences_by_signature(finding),
             status=status,
-            reason=reason,
+            reason=clean_text(reason),
+            fails=mode == "fail",
             nodeid=item.nodeid if item is not None else "",
             path=path,
             line=line,
@@ -228,9 +249,7 @@ class Classifier:
         for reference in [*finding.cuts, *finding.alternatives, *finding.cycle]:
             name, _, line = (reference.location or "").rpartition(":")
             path = Path(name)
-            is_users = path.is_relative_to(self._root) and not (
-                {"site-packages", "dist-packages"} & set(path.parts)
-            )
+            is_users = path.is_relative_to(self._root) and is_user_code(name)
             if name and line.isdigit() and is_users:
                 return path.relative_to(self._root).as_posix(), int(line), _source(reference)
         if item is None:

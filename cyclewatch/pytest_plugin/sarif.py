@@ -8,8 +8,8 @@ import os
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from cyclewatch import __version__
-from cyclewatch._native import write_file
+from cyclewatch import __version__, patterns
+from cyclewatch._native import clean_text, write_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,13 +29,13 @@ def write_sarif(groups: list[RecordGroup], path: Path) -> None:
 
 
 def sarif_log(groups: list[RecordGroup]) -> dict[str, Any]:
-    """A SARIF log with one rule for each pattern and one result for each signature."""
-    by_signature = sorted(groups, key=lambda group: group.largest["signature"])
-    patterns = sorted({group.largest["pattern"] for group in groups})
+    """A SARIF log with one rule for each pattern and one result for each group."""
+    by_cause = sorted(groups, key=lambda group: group.largest["cause"])
+    ids = sorted({group.largest["pattern"] for group in groups})
     driver = {
         "name": "cyclewatch",
         "version": __version__,
-        "rules": [{"id": pattern, "name": _pascal_case(pattern)} for pattern in patterns],
+        "rules": [_rule(pattern) for pattern in ids],
     }
     run = {
         "tool": {"driver": driver},
@@ -43,19 +43,39 @@ def sarif_log(groups: list[RecordGroup]) -> dict[str, Any]:
         "originalUriBaseIds": {
             "SRCROOT": {"description": {"text": "The root folder of the tests."}}
         },
-        "results": [_result(group, patterns) for group in by_signature],
+        "results": [_result(group, ids) for group in by_cause],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _result(group: RecordGroup, patterns: list[str]) -> dict[str, Any]:
+def _rule(pattern_id: str) -> dict[str, Any]:
+    rule: dict[str, Any] = {"id": pattern_id, "name": _pascal_case(pattern_id)}
+    pattern = next((each for each in patterns() if each.id == pattern_id), None)
+    if pattern is None:
+        return rule
+    rule["shortDescription"] = {"text": f"{clean_text(pattern.title)}."}
+    rule["fullDescription"] = {"text": f"Found: {clean_text(pattern.shape)}."}
+    code = {"Creates the cycle": pattern.before, "Does not": pattern.after}
+    if all(code.values()):
+        text = "\n\n".join(f"{title}:\n\n{each.strip()}" for title, each in code.items())
+        marked = "\n\n".join(
+            f"{title}:\n\n```python\n{each.strip()}\n```" for title, each in code.items()
+        )
+        rule["help"] = {"text": text, "markdown": marked}
+    return rule
+
+
+def _result(group: RecordGroup, rules: list[str]) -> dict[str, Any]:
     largest = group.largest
     result: dict[str, Any] = {
         "ruleId": largest["pattern"],
-        "ruleIndex": patterns.index(largest["pattern"]),
-        "level": "error",
+        "ruleIndex": rules.index(largest["pattern"]),
+        "level": group.level,
         "message": {"text": f"{largest['headline']}\n\n{largest['card']}"},
-        "partialFingerprints": {"cyclewatchSignature/v1": largest["signature"]},
+        "partialFingerprints": {
+            "cyclewatchCause/v1": largest["cause"],
+            "cyclewatchSignature/v1": largest["signature"],
+        },
         "occurrenceCount": group.occurrences,
         "properties": {"retainedBytes": group.retained_bytes, "tests": group.tests},
     }

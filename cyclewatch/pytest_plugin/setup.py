@@ -31,7 +31,7 @@ def set_up(config: pytest.Config, settings: Settings) -> None:
     baseline = _read_baseline(settings)
     results = ProcessResults()
     if not is_controller(config):
-        classifier = Classifier(baseline, config.rootpath)
+        classifier = Classifier(settings, baseline, config.rootpath)
         tests = {entry.test for entry in baseline.entries.values()} if baseline else ()
         plugins.register(TestHooks(settings, classifier, results, tests), _NAMES[0])
     if not hasattr(config, "workeroutput"):

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cyclewatch import Report
-from cyclewatch._native import format_bytes, load_report
+from cyclewatch._native import clean_text, format_bytes, load_report
 from cyclewatch.pytest_plugin import REPORT_ATTRIBUTE
 from cyclewatch.pytest_plugin.leak_check import REPORT_NAME
 from cyclewatch.pytest_plugin.records import (
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from cyclewatch.pytest_plugin.options import Settings
 
 _MAX_LINES = 20
+_INDENT = 11 * " "
 
 
 class Summary:
@@ -147,15 +149,18 @@ class Summary:
             terminalreporter.write_sep("=", "cyclewatch")
         for group in groups[:_MAX_LINES]:
             write_line(_line(group))
+            if group.largest["status"] == NEW and len(group.tests) > 1:
+                for line in _lines_of_tests(group.tests):
+                    write_line(line)
         if len(groups) > _MAX_LINES:
             write_line(f"... and {len(groups) - _MAX_LINES} smaller findings")
         for record in self._new():
             if not record["nodeid"]:
                 write_line(f"\nfound after the last test:\n{record['card']}")
         for remark in remarks:
-            write_line(remark)
+            write_line(clean_text(remark))
         for failure in self._failures:
-            write_line(failure, red=True)
+            write_line(clean_text(failure), red=True)
         write_line(self._count())
         is_github = os.environ.get("GITHUB_ACTIONS") == "true"
         if self._settings.github == "on" or (self._settings.github == "auto" and is_github):
@@ -167,7 +172,7 @@ class Summary:
         for record in self._records:
             by_status[record["status"]] += record["occurrences"]
         cycles = by_status.total()
-        findings = len({record["signature"] for record in self._records})
+        findings = len({record["cause"] for record in self._records})
         parts = [f"{cycles} cycle" if cycles == 1 else f"{cycles} cycles"]
         if findings != cycles:
             parts[0] += f" ({findings} finding{'' if findings == 1 else 's'})"
@@ -185,7 +190,23 @@ def _line(group: RecordGroup) -> str:
     times = f" in {group.occurrences} cycles" if group.occurrences > 1 else ""
     reason = f"  [{first['status']}: {first['reason']}]" if first["status"] != NEW else ""
     size = format_bytes(group.retained_bytes)
-    return f"{size:>9}{times}  {short_title(first['title'])}  {test}{more}{reason}"
+    line = f"{short_title(first['title'])}  {test}{more}{reason}"
+    # The name of a test may contain the value of a parameter.
+    return f"{size:>9}{times}  {clean_text(line)}"
+
+
+def _lines_of_tests(tests: list[str]) -> list[str]:
+    # One paragraph for each file: "test_it.py: test_engine, test_trainer".
+    by_file: dict[str, list[str]] = {}
+    for test in tests:
+        file, _, name = test.partition("::")
+        by_file.setdefault(file, []).append(name)
+    lines: list[str] = []
+    for file, names in by_file.items():
+        text = clean_text(f"{file}: {', '.join(names)}")
+        lines += textwrap.wrap(text, 100, initial_indent=_INDENT, subsequent_indent=_INDENT)
+    rest = len(lines) - _MAX_LINES
+    return lines if rest <= 0 else [*lines[:_MAX_LINES], f"{_INDENT}... and {rest} more lines"]
 
 
 def _annotations(groups: list[RecordGroup]) -> Iterator[str]:
@@ -194,8 +215,9 @@ def _annotations(groups: list[RecordGroup]) -> Iterator[str]:
         record = group.largest
         size = format_bytes(record["retained_bytes"])
         title = _property(f"Tensor cycle: {short_title(record['title'])} keeps {size}")
-        file = f"file={_property(record['path'])},line={record['line']}," if record["path"] else ""
-        yield f"::error {file}title={title}::{_data(record['card'])}"
+        path = _property(clean_text(record["path"]))
+        file = f"file={path},line={record['line']}," if path else ""
+        yield f"::{group.level} {file}title={title}::{_data(record['card'])}"
 
 
 def _data(text: str) -> str:

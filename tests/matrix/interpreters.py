@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,6 +32,7 @@ class Provided:
 
     executable: Path
     root: Path | None = None  # the Debian release it was unpacked from
+    packages: Path | None = None  # the folder of its own test tools
 
     def started(self, program):
         """The command that starts `program`, which is linked with this interpreter's library."""
@@ -246,6 +248,27 @@ def running_interpreter():
     return Provided(Path(sys.executable))
 
 
+def with_newest_packages():
+    """A virtual environment with the newest release of every development requirement.
+
+    pip installs torch with CUDA, several gigabytes, unless PIP_EXTRA_INDEX_URL or another option of
+    pip names an index of smaller builds.
+    """
+    folder, log = MATRIX / "newest", MATRIX / "logs" / "newest.log"
+    python = folder / "bin" / "python"
+    if not python.exists():
+        run(sys.executable, "-m", "venv", folder, log=log)
+    pins = (ROOT / "requirements-dev.txt").read_text().splitlines()
+    names = [pin.partition("==")[0] for pin in pins if "==" in pin]
+    run(python, "-m", "pip", "install", "--quiet", "--upgrade", *names, log=log)
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    packages = folder / "lib" / version / "site-packages"
+    # The entry point of the pytest plugin.
+    for info in Path(sysconfig.get_path("purelib")).glob("cyclewatch-*.dist-info"):
+        shutil.copytree(info, packages / info.name, dirs_exist_ok=True)
+    return Provided(python, packages=packages)
+
+
 ENTRIES = [
     Entry("3.11", running_interpreter),
     Entry("3.12", on_this_machine("3.12")),
@@ -263,4 +286,5 @@ ENTRIES = [
     Entry("3.13-torch", with_torch("trixie", "3.13"), module_of="3.13"),
     Entry("3.14-torch", with_torch("sid", "3.14"), module_of="3.14"),
     Entry("3.12-cuda", with_cuda_build("3.12"), module_of="3.12"),
+    Entry("newest", with_newest_packages, note="newest packages", module_of="3.11"),
 ]

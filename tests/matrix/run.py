@@ -30,6 +30,7 @@ LIBRARIES = (
 )
 TESTS = ["tests/integration", "tests/unit"]
 TESTS_WITH_TORCH = [*TESTS, "tests/corpus"]
+TESTS_WITH_OWN_PACKAGES = [*TESTS_WITH_TORCH, "tests/pytest_plugin"]
 REFUSED = ("3.14t",)  # rows whose extension raises ImportError
 TESTS_WHERE_REFUSED = [
     "tests/integration/test_threads.py::test_unknown_free_threaded_version_is_refused"
@@ -138,8 +139,10 @@ def build(provided):
 def environment_of(provided):
     """Environment variables that let an interpreter import this package and the test tools."""
     variables = dict(os.environ)
-    variables.update(PYTHONPATH=f"{ROOT}:{PACKAGES}", CYCLEWATCH_ONE_INTERPRETER="1")
-    variables.update(CYCLEWATCH_TEST_TOOLS=str(PACKAGES), CYCLEWATCH_TEST_BUILD=str(MATRIX))
+    path = f"{ROOT}" if provided.packages else f"{ROOT}:{PACKAGES}"
+    tools = str(provided.packages or PACKAGES)
+    variables.update(PYTHONPATH=path, CYCLEWATCH_ONE_INTERPRETER="1")
+    variables.update(CYCLEWATCH_TEST_TOOLS=tools, CYCLEWATCH_TEST_BUILD=str(MATRIX))
     # This machine's Python must not influence an unpacked interpreter.
     for name in ("PYTHONHOME", "VIRTUAL_ENV"):
         variables.pop(name, None)
@@ -229,6 +232,7 @@ def examine(entry, provided):
         no_program = refused or entry.module_of
         row.native, native_bad = ("-", False) if no_program else native_tests(entry, provided)
         tests = TESTS_WITH_TORCH if torch else TESTS
+        tests = TESTS_WITH_OWN_PACKAGES if provided.packages else tests
         tests = TESTS_WHERE_REFUSED if refused else tests
         counts = python_tests(entry, provided, bool(torch), tests)
         row.passed, row.failed, row.skipped = counts
@@ -254,8 +258,10 @@ def main():
     """Test all interpreters, or those whose names are given as arguments."""
     wanted = sys.argv[1:]
     entries = [entry for entry in ENTRIES if not wanted or entry.name in wanted]
+    modules = {entry.module_of for entry in entries}
+    bases = [entry for entry in ENTRIES if entry.name in modules and entry not in entries]
     rows, provided = {}, {}
-    for entry in entries:
+    for entry in [*entries, *bases]:
         try:
             provided[entry.name] = entry.provide()
         except UnavailableError as error:
@@ -264,15 +270,15 @@ def main():
     failures = build(
         {
             entry.name: provided[entry.name]
-            for entry in entries
+            for entry in [*entries, *bases]
             if entry.name in provided and not entry.module_of
         }
     )
     for entry in entries:
         if entry.module_of and entry.module_of not in provided:
-            rows[entry.name] = Row(entry.name, note=f"not tried: ask for {entry.module_of} as well")
-        elif entry.name in failures:
-            rows[entry.name] = Row(entry.name, note=failures[entry.name], bad=True)
+            rows[entry.name] = Row(entry.name, note=f"not tried: no {entry.module_of}")
+        elif failure := failures.get(entry.module_of or entry.name):
+            rows[entry.name] = Row(entry.name, note=failure, bad=True)
         elif entry.name in provided:
             print(f"matrix: {entry.name}", file=sys.stderr)
             rows[entry.name] = examine(entry, provided[entry.name])

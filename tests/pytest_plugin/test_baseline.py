@@ -32,13 +32,13 @@ def baseline(run, project):
 
 def entries(path):
     whole = json.loads(path.read_text())
-    assert whole.pop("version") == 1
+    assert whole.pop("version") == 2
     return whole
 
 
 def test_first_baseline_has_one_line_per_new_cycle(baseline):
     lines = baseline.read_text().splitlines()
-    assert (lines[0], lines[-2], lines[-1]) == ("{", '"version": 1', "}")
+    assert (lines[0], lines[-2], lines[-1]) == ("{", '"version": 2', "}")
     assert lines[1:-2] == sorted(lines[1:-2])
     assert all(line.endswith("},") for line in lines[1:-2])
     by_test = {entry["test"]: entry for entry in entries(baseline).values()}
@@ -75,7 +75,7 @@ def test_new():
     assert baseline.read_text() == before
 
 
-def test_baseline_has_each_class_of_a_merged_finding(run, project):
+def test_entry_holds_for_other_classes_tests_and_lines(run, project):
     both = """
 class Other(leaky.Trainer): pass
 class Third(leaky.Trainer): pass
@@ -85,15 +85,44 @@ def test_both():
     Other(1000)
 """
     run(*UPDATE, test_it=both).assert_outcomes(failed=1)
-    path = project.path / "known.json"
-    assert sorted(entry["count"] for entry in entries(path).values()) == [1, 1]
+    assert [entry["count"] for entry in entries(project.path / "known.json").values()] == [2]
     run(*STRICT, test_it=both).assert_outcomes(passed=1)
-    alone = both.replace("leaky.Trainer(2000)", "pass")
-    result = run(*STRICT, test_it=alone)
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["vanished: *Trainer.loss*"])
     third = both.replace("    leaky.Trainer(2000)\n    Other", "    Third")
-    run(*OPTIONS, test_it=third).assert_outcomes(failed=1)
+    third = third.replace("test_both", "test_third")
+    leaky = (project.path / "leaky.py").read_text()
+    project.makepyfile(leaky="# A comment moves all lines.\n\n" + leaky)
+    # In a new process, because this one has imported the earlier file.
+    run(*OPTIONS, test_it=third, apart=True).assert_outcomes(passed=1)
+    # Another line with the same kind of cycle is another cause.
+    project.makepyfile(
+        leaky=leaky.replace("self.loss = lambda: self", "self.loss = lambda: [self]")
+    )
+    run(*OPTIONS, test_it=third, apart=True).assert_outcomes(failed=1)
+
+
+def test_baseline_of_signatures_is_read(run, baseline):
+    by_cause = entries(baseline)
+    result = run("--cyclewatch", test_it=OLD)
+    ids = [line.split()[1] for line in result.outlines if line.startswith("    id    cw1-")]
+    old = dict(zip(ids, by_cause.values(), strict=True))
+    baseline.write_text(json.dumps({**old, "version": 1}))
+    run(*STRICT, test_it=OLD).assert_outcomes(passed=2)
+    # A vanished entry is removed, and the others are kept as they are.
+    run(*UPDATE, test_it=OLD.replace("leaky.Trainer(2000)", "pass")).assert_outcomes(passed=2)
+    assert len(entries(baseline)) == 1
+
+
+def test_reason_is_printed_as_text(run, baseline, monkeypatch):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    text = baseline.read_text()
+    forged = r'"reason": "a\n::error::forged\u001b]0;title\u0007\u009b31m"'
+    baseline.write_text(text.replace('"reason": "present when the baseline was created"', forged))
+    fixed = OLD.replace("leaky.Trainer(2000)", "pass")
+    for test_it in (OLD, fixed):
+        result = run(*OPTIONS, test_it=test_it)
+        assert any("::error::forged" in line for line in result.outlines)
+        assert not any(line.startswith("::") for line in result.outlines)
+        assert not {"\x1b", "\x07", "\x9b"} & set("".join(result.outlines))
 
 
 def test_vanished_cycle_fails_a_strict_run_only(run, baseline):
@@ -196,8 +225,8 @@ def test_both_sides_of_a_merge_are_a_valid_file(tmp_path):
     [
         ('{\n<<<<<<< HEAD\n"version": 1}', "line 2 .*keep the lines of both sides"),
         ("{", "line 1 .*correct the file, or delete it"),
-        ("[]", 'has no "version": 1'),
-        ('{"version": 2}', 'has no "version": 1'),
+        ("[]", 'has no "version": 2'),
+        ('{"version": 3}', 'has no "version": 2'),
         ('{"a": {"count": 1}, "version": 1}', "'a' needs a reason"),
         (
             '{"a": {"count": "x", "reason": "r"}, "version": 1}',

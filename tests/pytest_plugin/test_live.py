@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fixture tensors_released and --cyclewatch-live."""
 
+import types
+
 import pytest
+
+from cyclewatch.pytest_plugin.live_check import add_fixture
 
 KEEPS = """
 kept = []
@@ -36,6 +40,15 @@ def test_option_adds_the_fixture_to_every_test(run):
     )
     run("--cyclewatch-live", test_it=source).assert_outcomes(passed=3, errors=2)
     run(test_it=source).assert_outcomes(passed=3)
+
+
+def test_option_works_without_private_attributes_of_pytest():
+    item = types.SimpleNamespace(fixturenames=["shared", "mine"])
+    add_fixture(item)
+    assert item.fixturenames == ["shared", "mine", "tensors_released"]
+    without_fixtures = types.SimpleNamespace()
+    add_fixture(without_fixtures)
+    assert vars(without_fixtures) == {}
 
 
 def test_memory_that_was_reachable_before_is_ignored(run):

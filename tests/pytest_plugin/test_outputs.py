@@ -39,6 +39,7 @@ def test_allowed():
 # Has neither a test nor a location.
 UNATTRIBUTED = CycleRecord(
     signature="cw1-0000000000000000",
+    cause="cwc1-0000000000000000",
     title="Engine.me -> Engine",
     pattern="self-reference",
     headline="Engine refers to itself.",
@@ -49,6 +50,7 @@ UNATTRIBUTED = CycleRecord(
     occurrences=1,
     status=NEW,
     reason="",
+    fails=True,
     nodeid="",
     path="",
     line=0,
@@ -62,6 +64,7 @@ def test_summary_lists_the_largest_first(run):
             "*= cyclewatch =*",
             "  4.9 KiB  Trainer.loss -> ...  test_it.py::test_trainer",
             "  2.0 KiB in 2 cycles  Engine*  test_it.py::test_engine and 1 more",
+            "           test_it.py: test_engine, test_engine_again",
             "      3 B  Engine*  test_it.py::test_allowed  [[]allowed: by design]",
             "cyclewatch: 4 cycles (3 findings), 6.8 KiB, 0 known (baseline), 1 allowed",
         ],
@@ -99,6 +102,9 @@ def test_sarif_has_one_result_per_new_cycle(run, project):
     (sarif_run,) = json.loads((project.path / "out" / "new.sarif").read_text())["runs"]
     driver = sarif_run["tool"]["driver"]
     assert driver["name"] == "cyclewatch"
+    for rule in driver["rules"]:
+        assert rule["shortDescription"]["text"].endswith(".")
+        assert "lambda" in rule["help"]["markdown"]
     rules = [rule["id"] for rule in driver["rules"]]
     assert len(set(rules)) == len(rules)
     by_type = {result["message"]["text"].split()[0]: result for result in sarif_run["results"]}
@@ -173,6 +179,29 @@ def test_annotations(run, monkeypatch, option, in_actions, printed):
         assert "%0A    cut   closure:self" in trainer
 
 
+def test_warnings_are_not_errors(run, project, monkeypatch):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    marked = LEAKS.replace("def test_trainer", "@pytest.mark.no_tensor_cycles\ndef test_trainer")
+    result = run("--cyclewatch=warn", "--cyclewatch-sarif=new.sarif", test_it=marked)
+    result.assert_outcomes(passed=3, failed=1, warnings=2)
+    commands = [line for line in result.outlines if line.startswith("::")]
+    assert [line.split()[0] for line in commands] == ["::error", "::warning"]
+    (sarif_run,) = json.loads((project.path / "new.sarif").read_text())["runs"]
+    levels = {each["message"]["text"].split()[0]: each["level"] for each in sarif_run["results"]}
+    assert levels == {"Engine": "warning", "Trainer": "error"}
+
+
+def test_file_name_in_an_annotation_is_text(run, project):
+    name = "odd\x1b]0;name\x07"
+    project.makepyfile(**{name: (project.path / "leaky.py").read_text()})
+    odd = "import importlib\nodd = importlib.import_module('odd\\x1b]0;name\\x07')\n"
+    result = run(
+        "--cyclewatch", "--cyclewatch-github=on", test_it=odd + LEAK.replace("leaky", "odd")
+    )
+    (command,) = (line for line in result.outlines if line.startswith("::error"))
+    assert "\x1b" not in command and "file=odd\ufffd]0;name\ufffd.py," in command
+
+
 OPTIONS = {
     "report": ["--cyclewatch-report=out/deep"],
     "sarif": ["--cyclewatch-sarif=out/new.sarif"],
@@ -237,3 +266,29 @@ def test_full_disk_fails_a_passing_run_and_keeps_the_old_file(
     assert line.endswith(" cannot be written: No space left on device")
     new = {path: path.read_bytes() for path in (project.path / "out").rglob("*") if path.is_file()}
     assert new == old
+
+
+SAME_CAUSE = """
+@pytest.mark.parametrize("size", range(1, 4))
+def test_engine(size):
+    leaky.Engine(size)
+
+class Sub(leaky.Engine): ...
+
+def test_other_class():
+    Sub(100)
+"""
+
+
+def test_card_is_shown_once(check):
+    result = check(SAME_CAUSE, failed=4)
+    cards = [line for line in result.outlines if line.startswith("#1  ")]
+    assert len(cards) == 1
+    result.stdout.fnmatch_lines(
+        [
+            "id cw1-*; the card is in the failure of test_it.py::test_engine[[]1]",
+            "*106 B in 4 cycles  *  test_it.py::test_engine[[]1] and 3 more",
+            "           test_it.py: test_engine[[]1], test_engine[[]2], test_engine[[]3], "
+            "test_other_class",
+        ]
+    )

@@ -210,14 +210,16 @@ def test_tb_line_shows_the_line_of_the_cut(check, project, monkeypatch):
             f"{file}:4: Engine._handlers[[]0] -> ... keeps 4.9 KiB",
             "*= cyclewatch =*",
         ],
-        consecutive=True,
+        # Since 9.2, pytest shows the whole message before each line.
+        consecutive=tuple(map(int, pytest.__version__.split(".")[:2])) < (9, 2),
     )
 
 
 @pytest.mark.parametrize("style", ["auto", "long", "short", "native"])
-def test_other_tb_styles_show_each_card_once(check, style):
+def test_other_tb_styles_show_the_card_of_each_cause_once(check, style):
     result = check(ALL_PHASES, f"--tb={style}", passed=1, failed=2, errors=3)
-    assert len(cards(result)) == 6
+    # Engine and Trainer; the error of the assertion contains its own card.
+    assert len(cards(result)) == 3
     assert "leak_check.py" not in str(result.stdout)
 
 
