@@ -416,8 +416,9 @@ void bind_finding(py::module_& module) {
         "'bound-method-on-self')\n"
         "    >>> print(finding.advice)\n"
         "    Look the method up on each call, or store a function that calls it through a "
-        "weakref.WeakMethod. In code: `lambda *args: (m := ref()) and m(*args)`, with `ref = "
-        "weakref.WeakMethod(self.run)`: callers need no change.");
+        "weakref.WeakMethod. In code: `lambda *args, **kwargs: (m := ref()) and m(*args, "
+        "**kwargs)`, with `ref = weakref.WeakMethod(self.run)`; it returns None once the object is "
+        "freed.");
     of_package(added)
         .def_readonly("signature",
                       &Self::signature,

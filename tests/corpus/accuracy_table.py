@@ -55,6 +55,17 @@ before the first run. The verdict is {unseen_counts} of them.
 
 {unseen_table}"""
 
+EXECUTED = """\
+
+## Executed advice
+
+`tests/real/apply_advice.py` applies the code of the first card to a copy of the library and runs
+the program of the case again. *works*: the program runs, and the cycle is gone. *cycle left*: the
+program runs, but the cycle remains. *breaks*: the program raises an exception. *not applied*: the
+card has references that must be changed by hand. {counts}.
+
+{table}"""
+
 TRIALS = """\
 
 ## Trial programs
@@ -182,6 +193,16 @@ def libraries():
     return LIBRARIES.format(**fields)
 
 
+def executed_text():
+    """The table that tests/real/apply_advice.py --write wrote."""
+    table = (REAL / "executed.md").read_text()
+    results = [line.split("|")[2].strip() for line in table.splitlines()[2:]]
+    counts = [f"*{one}* for {results.count(one)}" for one in sorted(set(results))]
+    return EXECUTED.format(
+        counts=f"The result is {enumeration(counts)} of {len(results)} cases", table=table
+    )
+
+
 def trials_text(trials):
     verdicts = [trial["verdict"] for trial in trials.values()]
     counts = [
@@ -215,6 +236,7 @@ def text_of(outcomes, trials):
         + "\n".join(lines)
         + "\n"
         + libraries()
+        + executed_text()
         + trials_text(trials)
         + (Path(__file__).parent / "ablation.md").read_text()
         + TAIL.format(either=", ".join(either), controls="\n".join(controls))

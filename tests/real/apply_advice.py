@@ -44,7 +44,7 @@ def _advice_partial(function, first, *rest, **more):
     return lambda *args, **kwargs: function(ref(), *rest, *args, **{**more, **kwargs})
 """
 HEAD = """\
-| Case | Advice | Result |
+| Case | Result | Note |
 |---|---|---|
 """
 
@@ -125,9 +125,9 @@ def edit(copy, cut):
 
 def kind_of(cut):
     """How the advice on a reference is applied; "" if it is not applied automatically."""
-    if cut["label"].startswith((".", "slot:")) and not cut["holder"].startswith(
-        ("function ", "frame ")
-    ):
+    is_attribute = cut["label"].startswith((".", "slot:"))
+    is_object = not cut["holder"].startswith(("function ", "frame "))
+    if is_attribute and is_object and cut["target"] not in CONTAINERS:
         return "property"
     if cut["label"] == "__self__" and cut["holder"].startswith("bound method "):
         return "method"
@@ -136,13 +136,7 @@ def kind_of(cut):
 
 def cuts_of(finding):
     """The references to cut, as plain data."""
-    return [
-        {
-            name: getattr(cut, name)
-            for name in ("holder", "base_class", "label", "target", "location")
-        }
-        for cut in observe.cut_of(finding)
-    ]
+    return [{name: getattr(cut, name) for name in FIELDS} for cut in observe.cut_of(finding)]
 
 
 def first_card(module):

@@ -45,7 +45,8 @@ TEST(GrowthTracker, NeedsThreeRises) {
     EXPECT_EQ(growing_after({1, 1, 1, 2, 2, 3}), "");
 }
 
-// The bytes do not change, so only the number of nodes shows that the graph of earlier steps is kept.
+// The bytes do not change, so only the number of nodes shows that the graph of earlier steps is
+// kept.
 TEST(GrowthTracker, FindsGraphsThatGrowWithoutTensors) {
     GrowthTracker tracker;
     for (std::uint64_t step = 1; step <= 8; ++step) {
