@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 
 from cyclewatch._native import (
+    CensusTime,
     Collection,
     DeviceMemory,
     DeviceRecord,
@@ -56,6 +57,7 @@ __all__ = [
     "DeviceMemory",
     "DeviceRecord",
     "FindingPart",
+    "CensusTime",
     "GenerationTotals",
     "Growth",
     "Finding",

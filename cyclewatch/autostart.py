@@ -29,11 +29,11 @@ def start_if_requested() -> None:
 def start() -> None:
     """Watch this process. On failure, prints one line to stderr."""
     global _tried
-    # Children must not inherit the settings of `run`.
-    run = _settings_of_run(os.environ.pop(RUN_VARIABLE, None))
     if _tried:
         return  # in a virtual environment, .pth files are processed twice
     _tried = True
+    # Children must not inherit the settings of `run`, except those that it watches.
+    run = _settings_of_run(os.environ.pop(RUN_VARIABLE, None))
     try:
         _start_watch(run)
     except Exception as error:
@@ -55,31 +55,43 @@ def _settings_of_run(text: str | None) -> dict[str, object] | None:
         return None
     import json
 
+    settings: dict[str, object]
     try:
         process, settings = json.loads(text)
-    except (TypeError, ValueError):
-        process, settings = None, None
-    if process == os.getpid() and isinstance(settings, dict):
+        follow = settings["follow_fork"] is True
+    except (KeyError, TypeError, ValueError):
+        process, follow = None, False
+    if follow:
+        os.environ[RUN_VARIABLE] = text  # for workers
+    # `run` replaces its process, so the process id stays the same.
+    if process == os.getpid() or (follow and _is_worker()):
         return settings
-    _print_error(f"cyclewatch: {RUN_VARIABLE} is ignored; it is set only by `cyclewatch run`")
+    if not follow:
+        _print_error(f"cyclewatch: {RUN_VARIABLE} is ignored; it is set only by `cyclewatch run`")
     return None
+
+
+def _is_worker() -> bool:
+    """Whether multiprocessing started this process, other than by a fork."""
+    starts = ("from multiprocessing.spawn ", "from multiprocessing.forkserver ")
+    return any(word.startswith(starts) for word in sys.orig_argv)
 
 
 def _start_watch(run: dict[str, object] | None) -> None:
     script = script_name(sys.argv[0] if sys.argv else "", sys.orig_argv)
-    if run is not None:
-        settings = run
-    elif script == "cyclewatch" or not _boolean("CYCLEWATCH", os.environ.get("CYCLEWATCH", "")):
-        return  # do not watch our own command
-    else:
+    settings = run
+    if settings is None:
+        enabled = _boolean("CYCLEWATCH", os.environ.get("CYCLEWATCH", ""))
+        if script == "cyclewatch" or not enabled:
+            return  # do not watch our own command
         settings = _settings()
 
     from cyclewatch.process_watch import ProcessWatch
 
     try:
-        ProcessWatch(settings, script.removesuffix(".py"))
+        ProcessWatch(settings, script.removesuffix(".py"), run is not None)
     except ValueError as error:
-        raise ValueError(str(error) if run else f"{error} ({_variables()})") from None
+        raise ValueError(str(error) if run is not None else f"{error} ({_variables()})") from None
 
 
 def _variables() -> str:

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from cyclewatch.retention import live_owners
+from cyclewatch.retention import device_names, live_owners
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from cyclewatch._native import LiveOwner
 
 _ALL_GROUPS = (1 << 63) - 1
@@ -15,7 +17,7 @@ _ALL_GROUPS = (1 << 63) - 1
 _Kind = tuple[str, str, object, "str | None", str]
 
 
-def census(*, device: str | None = None) -> Census:
+def census(*, devices: str | Iterable[str] = "all", device: str | None = None) -> Census:
     """Record all reachable tensors, grouped as in :func:`live_owners`.
 
     Take one census before and one after a step, and compare them to find growing tensors::
@@ -25,11 +27,12 @@ def census(*, device: str | None = None) -> Census:
         print(*cyclewatch.census().diff(before), sep="\\n")
 
     Args:
-        device: Include only tensors on this device ("cuda:0") or device type ("cuda").
+        devices: Include only tensors on these devices, as in :func:`warn_tensor_cycles`.
+        device: The former name of `devices`.
 
     Raises:
-        TypeError: `device` has the wrong type.
-        ValueError: `device` is unknown.
+        TypeError: An argument has the wrong type.
+        ValueError: A device is unknown.
         MemoryError: There is not enough memory for the list of tensors.
 
     Examples:
@@ -40,7 +43,7 @@ def census(*, device: str | None = None) -> Census:
         >>> growth.nbytes, growth.count
         (4096, 1)
     """
-    return Census(live_owners(_ALL_GROUPS, device=device, min_bytes=0))
+    return Census(live_owners(_ALL_GROUPS, devices=device_names(devices, device), min_bytes=0))
 
 
 class Census:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A watch over a whole, unmodified program, for ``cyclewatch run`` and CYCLEWATCH=1.
 
-Prints nothing while the program runs, except with --warn.
+Prints nothing while the program runs, except with --warn. ``cyclewatch run`` always prints one line
+at exit, except with --quiet; CYCLEWATCH=1 prints only if there are findings.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 from cyclewatch import _native, collecting, watches
 from cyclewatch.optimizer_steps import count_optimizer_steps
 from cyclewatch.out_of_memory import oom_autopsy
+from cyclewatch.wording import clean_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,24 +25,33 @@ if TYPE_CHECKING:
 
 FAILED = 1  # exit status with --fail
 
+_DEFAULT_BUDGET = 0.01
+# The share of wall time that periodic calls may take unless --budget was given.
+_TIMER_SHARE = 0.1
+
 
 class ProcessWatch:
     """A running watch, and its exit handler."""
 
-    def __init__(self, settings: Mapping[str, Any], script: str) -> None:
+    def __init__(self, settings: Mapping[str, Any], script: str, is_run: bool) -> None:
         """Watch this process until it exits.
 
         Args:
             settings: A value for each of ``cyclewatch.cli.options.WATCH_SETTINGS``.
             script: The program name to use in the report's file name.
+            is_run: Whether ``cyclewatch run`` started this process.
 
         Raises:
             ValueError: A setting is invalid.
         """
         self._settings = settings
         self._process = os.getpid()
+        self._is_run = is_run
+        self._finished = 0  # the id of the process that has finished
         folder, name, formats = _report_location(settings["output"], settings["format"], script)
-        self._named = named_reports(settings, script)
+        self._is_named = bool(name)
+        if name and watches.is_worker():
+            name += f"-{os.getpid()}"  # the parent writes the report of that name
         warn = settings["warn"]
         self._watch = watches.start(
             settings["devices"],
@@ -48,6 +59,8 @@ class ProcessWatch:
             report_dir=folder,
             report_name=name,
             replace_report=settings["force"],
+            clean_report=True,
+            exit_scan=not settings["no_exit_scan"],
             min_bytes=settings["min_bytes"],
             budget=settings["budget"],
             source_lines=not settings["no_source"],
@@ -55,7 +68,7 @@ class ProcessWatch:
             repeat=settings["repeat"],
             steps=settings["steps"],
             follow_steps=True,
-            on_finding=watches.warn if warn else watches.finish_with_multiprocessing,
+            on_finding=watches.warn if warn else None,
             on_log=watches.log if warn else None,
             autopsy=None if settings["no_oom"] else oom_autopsy(report_dir=folder),
         )
@@ -64,6 +77,7 @@ class ProcessWatch:
         if settings["fail"]:
             _native.offer_failure()
         self._start_timers()
+        self._worker_end = watches.WorkerEnd(self._finish)
         os.register_at_fork(after_in_child=self._in_child)
         # Handlers run in reverse order, so this one runs after the program's handlers.
         atexit.register(self._finish)
@@ -75,58 +89,47 @@ class ProcessWatch:
             self._start_timers()
 
     def _start_timers(self) -> None:
-        if self._settings["collect_every"]:
-            _native.call_every(self._settings["collect_every"], collecting.GC_COLLECT)
-        if self._settings["scan_every"]:
-            scan = self._watch._native_watch.scan_if_not_collected
-            _native.call_every(self._settings["scan_every"], scan)
-        if self._settings["census_every"]:
-            census = self._watch._native_watch.take_census
-            _native.call_every(self._settings["census_every"], census)
+        settings = self._settings
+        native = self._watch._native_watch
+        budget = settings["budget"]
+        share = budget if budget != _DEFAULT_BUDGET else _TIMER_SHARE
+        for setting, call in (
+            ("collect_every", collecting.GC_COLLECT),
+            ("scan_every", native.scan_if_not_collected),
+            ("census_every", native.take_census),
+        ):
+            if settings[setting]:
+                _native.call_every(settings[setting], share, call)
 
     def _finish(self) -> None:
+        if self._finished == os.getpid():
+            return  # a worker that runs both its finalizers and its exit handlers
+        self._finished = os.getpid()
         _native.stop_calls()
-        if self._watch.active:
-            if self._settings["collect_at_exit"]:
-                collecting.collect()
-            self._watch._native_watch.scan_if_not_collected(everything=True)
+        if self._watch.active and self._settings["collect_at_exit"]:
+            collecting.collect()
+        self._watch._native_watch.finish()
         self._watch.stop()
-        self._write_empty_report()
         self._print_failures()
+        is_child = os.getpid() != self._process
+        if is_child and not self._settings["follow_fork"]:
+            return
         report = self._watch.report()
         findings = [each for each in report.findings if each.status == "new"]
-        if not (findings or report.growing) or (
-            os.getpid() != self._process and not self._settings["follow_fork"]
-        ):
-            return
         if self._settings["fail"] and findings:
             _native.fail(FAILED)
-        if not self._settings["quiet"]:
+        if self._settings["quiet"]:
+            return
+        if findings or report.growing:
             self._print_findings(findings, report.growing)
-
-    def _write_empty_report(self) -> None:
-        # A report named by --output is written even without findings, so that it can be compared.
-        native = self._watch._native_watch
-        if not self._named or os.getpid() != self._process:
-            return
-        if native.report_paths() or native.report_failures():
-            return  # there were findings
-        report = self._watch.report()
-        try:
-            for name, path in self._named.items():
-                contents = getattr(report, f"to_{name}")().encode()
-                _native.write_file(path, contents, replace=self._settings["force"], owner_only=True)
-        except OSError as error:
-            self._print_failure(f"cyclewatch could not write {path}: {error.strerror}")
-            return
-        if not self._settings["quiet"]:
-            self._print_with_paths("no reference cycle kept a tensor alive", self._named.values())
+        elif not is_child and not watches.is_worker() and (self._is_run or self._is_named):
+            self._print_with_paths(clean_line(report), self._watch.report_paths)
 
     def _print_failures(self) -> None:
         if self._settings["warn"]:
             return  # logged already
         # The user expects a report named by --output, so --quiet does not suppress these errors.
-        if (self._named and os.getpid() == self._process) or not self._settings["quiet"]:
+        if (self._is_named and os.getpid() == self._process) or not self._settings["quiet"]:
             for sentence in self._watch._native_watch.report_failures():
                 self._print_failure(sentence)
 

@@ -6,13 +6,17 @@ from __future__ import annotations
 from _weakref import CallableProxyType, ProxyType, ReferenceType
 
 from cyclewatch import _native
-from cyclewatch.arguments import integer_in
+from cyclewatch.arguments import integer_in, names_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from cyclewatch._native import LiveOwner, Path
 
 _MAX_PATHS = 100
+_MAX_GROUPS = (1 << 63) - 1
+_WARNING = 30  # logging.WARNING
 # Equal values may be shared, so they have no specific holder.
 _VALUES = (type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented))
 
@@ -125,7 +129,11 @@ def _holders(paths: list[Path]) -> str:
 
 
 def live_owners(
-    top: int = 10, *, device: str | None = None, min_bytes: int = 1 << 20
+    top: int = 10,
+    *,
+    devices: str | Iterable[str] = "all",
+    min_bytes: int = 1 << 20,
+    device: str | None = None,
 ) -> list[LiveOwner]:
     """Return the largest reachable tensors, and the paths that keep them alive.
 
@@ -140,15 +148,16 @@ def live_owners(
 
     Args:
         top: Maximum number of groups.
-        device: Include only tensors on this device ("cuda:0") or device type ("cuda").
-        min_bytes: Leave out smaller groups.
+        devices: Include only tensors on these devices, as in :func:`warn_tensor_cycles`.
+        min_bytes: Leave out smaller groups. If this leaves out all groups, a warning is logged.
+        device: The former name of `devices`.
 
     Returns:
         The groups, largest first.
 
     Raises:
         TypeError: An argument has the wrong type.
-        ValueError: `top` is less than 1, `min_bytes` is negative, or `device` is unknown.
+        ValueError: `top` is less than 1, `min_bytes` is negative, or a device is unknown.
         MemoryError: There is not enough memory for the list of tensors.
 
     Examples:
@@ -159,9 +168,32 @@ def live_owners(
     """
     top = integer_in("top", top, 1)
     min_bytes = integer_in("min_bytes", min_bytes, 0)
+    names = device_names(devices, device)
+    owners = _native.live_owners(names, min_bytes, top)
+    if not owners and min_bytes > 0:
+        _log_smaller(_native.live_owners(names, 0, _MAX_GROUPS), min_bytes)
+    return owners
+
+
+def device_names(devices: str | Iterable[str], device: str | None) -> list[str]:
+    """The names in `devices`, or the only one in `device`, the former name of the argument."""
     if device is not None and not isinstance(device, str):
         raise TypeError(f'device must be a name such as "cuda:0", or None, not {device!r}')
-    return _native.live_owners([device if device is not None else "all"], min_bytes, top)
+    return names_in(devices if device is None else device, "devices")
+
+
+def _log_smaller(owners: list[LiveOwner], min_bytes: int) -> None:
+    if not owners:
+        return
+    from cyclewatch.watches import log
+
+    total = _native.format_bytes(sum(owner.nbytes for owner in owners))
+    groups = f"{len(owners)} group{'s' * (len(owners) > 1)}"
+    log(
+        _WARNING,
+        f"live_owners() left out all tensors: {groups}, {total} in total, each smaller than "
+        f"min_bytes={min_bytes}; pass min_bytes=0 to list them",
+    )
 
 
 def _search(caller: str, obj_or_weakref: object, paths: int) -> tuple[list[Path], bool]:

@@ -33,11 +33,53 @@ _NO_FILE = "<garbage collection>"
 # Types passed to register_owner(); _native holds the readers.
 _registered_types: set[type] = set()
 
-# The id of the process that has registered its multiprocessing finalizer; 0 if none.
-_finisher_pid = 0
-
-# Delivers queued notifications and completes the report files.
+# Scans for the last time, delivers queued notifications and completes the report files.
 atexit.register(_native.shutdown)
+
+
+def is_worker() -> bool:
+    """Whether multiprocessing started this process."""
+    # At the start of the interpreter, multiprocessing is not imported yet.
+    process = sys.modules.get("multiprocessing.process")
+    return starts_worker(sys.orig_argv) or (
+        process is not None and process.parent_process() is not None
+    )
+
+
+def starts_worker(command: list[str]) -> bool:
+    """Whether `command` is how multiprocessing starts a process without forking."""
+    return any(word.startswith("from multiprocessing.") for word in command)
+
+
+class WorkerEnd:
+    """Calls a function when a multiprocessing worker ends that was forked.
+
+    Such a worker, for example of a DataLoader, ends with os._exit(), which skips atexit. It runs
+    the finalizers of multiprocessing. When a worker starts, multiprocessing first discards all
+    finalizers and then calls the functions passed to register_after_fork().
+    """
+
+    def __init__(self, finish: Callable[[], object]) -> None:
+        """Call `finish` at the end of each worker. Does not import multiprocessing."""
+        self._finish = finish
+        self._worker = 0  # the id of the process that has registered the finalizer
+        os.register_at_fork(after_in_child=self._in_child)
+
+    def register(self) -> None:
+        """Register the finalizer if this process is a worker. Idempotent."""
+        util = sys.modules.get("multiprocessing.util")
+        if util is not None and is_worker() and self._worker != os.getpid():
+            self._worker = os.getpid()
+            util.Finalize(None, self._finish, exitpriority=0)
+
+    def _in_child(self) -> None:
+        # A child that was not forked by multiprocessing ignores this registration.
+        util = sys.modules.get("multiprocessing.util")
+        if util is not None and hasattr(util, "register_after_fork"):
+            util.register_after_fork(self, WorkerEnd.register)
+
+
+_worker_end = WorkerEnd(_native.shutdown)
 
 
 class Watch:
@@ -174,6 +216,7 @@ def warn_tensor_cycles(
     repeat: str = "new",
     steps: tuple[int, int] | None = None,
     oom: bool = True,
+    exit_scan: bool = True,
 ) -> Watch:
     """Warn about reference cycles that keep tensors alive, and write a report file.
 
@@ -185,6 +228,8 @@ def warn_tensor_cycles(
     since its last warning, one line is logged and issued as a warning again. Warnings and log
     messages are issued on the main thread, after the collection. A background thread, which does
     not need the GIL, keeps the report ``cyclewatch-<script>-<pid>.html`` up to date.
+    If the environment variable RANK is set, the report is also written at exit if there are no
+    findings, so that a merged report counts every rank.
 
     Args:
         devices: "auto" (accelerators if any is usable, else the CPU), "all", or device names such
@@ -218,6 +263,9 @@ def warn_tensor_cycles(
             :meth:`Watch.step` or :meth:`collect_at.run`; by default, all steps are observed.
         oom: Write a report if the program or a thread ends with an out-of-memory error, as
             :class:`oom_autopsy` does for a block.
+        exit_scan: Scan the whole heap at exit, or when a multiprocessing worker ends, if the watch
+            is still active. The scan finds the cycles that no collection has examined, and frees
+            nothing. It takes about as long as one full collection.
 
     Returns:
         The active watch.
@@ -253,6 +301,8 @@ def warn_tensor_cycles(
         census_every=census_every,
         repeat=repeat,
         steps=steps,
+        clean_report=True,
+        exit_scan=exit_scan,
         on_finding=warn,
         on_log=log,
         autopsy=autopsy,
@@ -427,6 +477,8 @@ def start(
     report_dir: str | None = None,
     report_name: str = "",
     replace_report: bool = False,
+    clean_report: bool = False,
+    exit_scan: bool = False,
     min_bytes: int,
     budget: float,
     capture_values: bool = False,
@@ -449,6 +501,8 @@ def start(
         raise ValueError(f"capture_values must be True or False, not {capture_values!r}")
     if not isinstance(source_lines, bool):
         raise ValueError(f"source_lines must be True or False, not {source_lines!r}")
+    if not isinstance(exit_scan, bool):
+        raise ValueError(f"exit_scan must be True or False, not {exit_scan!r}")
     if scan_every is not None:
         scan_every = integer_in("scan_every", scan_every, 0, (1 << 31) - 1)
     census_every = integer_in("census_every", census_every, 0, (1 << 31) - 1)
@@ -465,6 +519,8 @@ def start(
             os.fsencode(report_dir) if report_dir is not None else None,
             os.fsencode(report_name),
             replace_report,
+            clean_report and not is_worker(),
+            exit_scan,
             min_bytes,
             budget,
             capture_values,
@@ -483,6 +539,7 @@ def start(
     )
     if autopsy is not None:
         autopsy.__enter__()
+    _worker_end.register()  # the watch may have been started in a worker
     return watch
 
 
@@ -511,7 +568,6 @@ def absolute_folder(report_dir: str | os.PathLike[str] | None) -> str:
 
 def warn(finding: Finding, report_path: str | None, again: bool) -> None:
     """Issue the warning of a finding, and log one line; log the card of a new finding, too."""
-    finish_with_multiprocessing(finding, report_path, again)
     try:
         if not again and "ipykernel" in sys.modules:
             from cyclewatch.notebook import display_finding
@@ -566,19 +622,6 @@ def _again_sentence(finding: Finding) -> str:
     steps = [each.first_step for each in finding.by_process if each.first_step is not None]
     sentence += f" since step {min(steps)}" if steps else ""
     return _native.clean_text(f"{sentence}; {finding.remedy}" if finding.remedy else sentence)
-
-
-def finish_with_multiprocessing(_finding: Finding, _report_path: str | None, _again: bool) -> None:
-    """Complete the report when a multiprocessing worker ends."""
-    # Forked workers, including those of DataLoader, end with os._exit(), which skips atexit.
-    global _finisher_pid
-    process = sys.modules.get("multiprocessing.process")
-    util = sys.modules.get("multiprocessing.util")
-    if process is None or util is None or process.parent_process() is None:
-        return
-    if _finisher_pid != os.getpid():
-        _finisher_pid = os.getpid()
-        util.Finalize(None, _native.shutdown, exitpriority=0)
 
 
 def issue_warning(finding: Finding, report_path: str | None, sentence: str | None = None) -> None:

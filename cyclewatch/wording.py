@@ -9,9 +9,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cyclewatch._native import Finding, LiveOwner
+    from cyclewatch._native import Finding, LiveOwner, Report
     from cyclewatch.oom_memory import Memory
 
+# The key in Stats.skipped for collections that were not searched.
+_NOT_SEARCHED = "collections not searched for tensors: over budget"
 _MAX_CARDS = 5  # in a failure message
 _MAX_OWNERS = 10  # in a list
 
@@ -70,6 +72,28 @@ def failure_text(
 def _reference(finding: Finding, test: str) -> str:
     headline = clean_text(finding.headline)
     return f"{headline}\nid {finding.signature}; the card is in the failure of {clean_text(test)}"
+
+
+def clean_line(report: Report) -> str:
+    """One line about a run without new findings: what was watched, and what was not examined."""
+    stats = report.stats
+    skipped = stats.skipped.get(_NOT_SEARCHED, 0)
+    collections = _counted(stats.collections, "collection")
+    if skipped:
+        watched = f"{stats.collections - skipped:,} of {collections} searched within the budget"
+    else:
+        watched = f"{collections} watched"
+    others = len(report.findings)
+    cycles = "no new tensor cycle found" if others else "no tensor cycle found"
+    known = f" ({others} known or ignored)" if others else ""
+    gaps = sorted({each.unexamined for each in report.processes if each.unexamined})
+    gap = f"; not examined: {clean_text(' and '.join(gaps))}" if gaps else ""
+    overhead = 100 * stats.seconds / stats.elapsed if stats.elapsed > 0 else 0.0
+    return f"cyclewatch: {watched}, {cycles}{known}{gap}, overhead {overhead:.2g} %"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def oom_headline(memory: Memory) -> str:

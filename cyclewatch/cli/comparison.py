@@ -6,7 +6,19 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import cyclewatch
+from cyclewatch.cli.failures import Failure
 from cyclewatch.wording import reached_bytes
+
+
+def require_examined(report: cyclewatch.Report, name: str) -> None:
+    """Raise Failure unless `report` was examined to its end, so that it may lack findings."""
+    for process in report.processes:
+        if process.unexamined:
+            raise Failure(
+                f"{name} was not examined to its end (process {process.pid}): it lacks "
+                f"{process.unexamined}; record it again with cyclewatch run, which scans at exit, "
+                "or end the run with gc.collect()"
+            )
 
 
 class Change(NamedTuple):

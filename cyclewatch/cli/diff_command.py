@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 def main(arguments: argparse.Namespace) -> int:
     """Print the changes. With --fail, return Status.NO if a finding is new or has grown."""
-    changes = comparison.compare(*inputs.load_pair(arguments.before, arguments.after))
+    before, after = inputs.load_pair(arguments.before, arguments.after)
+    if arguments.fail:
+        comparison.require_examined(after, arguments.after)
+    changes = comparison.compare(before, after)
     by_kind = {kind: [each for each in changes if each.kind == kind] for kind in comparison.KINDS}
     if arguments.json:
         data = {kind: [each._asdict() for each in found] for kind, found in by_kind.items()}

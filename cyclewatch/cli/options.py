@@ -107,6 +107,7 @@ WATCH_SETTINGS: dict[str, tuple[Callable[[str], object] | None, object]] = {
     "steps": (step_range, None),
     "repeat": (repeat, "new"),
     "collect_at_exit": (None, False),
+    "no_exit_scan": (None, False),
     "follow_fork": (None, False),
     "no_oom": (None, False),
     "warn": (None, False),

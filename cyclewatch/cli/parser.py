@@ -29,7 +29,8 @@ EXIT_STATUS = (
     "0: success. 1: a negative answer (verify: the fix is not verified; diff --fail: a finding is "
     "new or has grown; show and explain: no finding has the signature, or the finding does "
     "not match a known pattern). "
-    "2: usage error. 3: a file cannot be read or written, is not a report, or already exists. run "
+    "2: usage error. 3: a file cannot be read or written, is not a report, or already exists, or "
+    "verify or diff --fail cannot answer because a report was not examined to its end. run "
     "exits with the status of the program, or is terminated by the same signal as the program. "
     "With --fail, it exits with 1 instead of 0 if there are new findings."
 )
@@ -158,9 +159,10 @@ def _add_run(command: Callable[..., _Parser]) -> None:
         "run a program and report its reference cycles",
         "Run an unmodified Python program and report the reference cycles that keep device memory "
         "alive. The cyclewatch process is replaced by python. Nothing is printed "
-        "while the program runs. The report is written at the first finding; at exit, one sentence "
-        "on standard error summarizes the findings and names the report. Arguments after the "
-        "program are passed to it.",
+        "while the program runs. At exit, the whole heap is scanned for cycles that no collection "
+        "has examined, and one line on standard error summarizes the run. The report is written "
+        "at the first finding. Without findings, it is written at exit if --output names a file "
+        "or the environment variable RANK is set. Arguments after the program are passed to it.",
         usage=f"{PROGRAM} run [OPTION...] SCRIPT [ARGUMENT...]\n"
         f"       {PROGRAM} run [OPTION...] -m MODULE [ARGUMENT...]\n"
         f"       {PROGRAM} run [OPTION...] -c COMMAND [ARGUMENT...]",
@@ -210,15 +212,16 @@ def _add_run(command: Callable[..., _Parser]) -> None:
     run.setting(
         "--collect-every",
         metavar="SECONDS",
-        help="call gc.collect() on the main thread at this interval, for programs that disable "
-        "automatic collection",
+        help="call gc.collect() on the main thread, with this interval between two calls, for "
+        "programs that disable automatic collection. Intervals are extended if the calls take "
+        "more than --budget or, by default, 10%% of the run time; this also applies to "
+        "--scan-every and --census-every",
     )
     run.setting(
         "--scan-every",
         metavar="SECONDS",
         help="scan for unreachable tensors at this interval, while automatic collection is off or "
-        "objects are frozen; scans run on the main thread, and 0 disables them "
-        "(default: one scan at exit)",
+        "objects are frozen; scans run on the main thread, and 0 disables them (default: 0)",
     )
     run.setting(
         "--census-every",
@@ -239,9 +242,14 @@ def _add_run(command: Callable[..., _Parser]) -> None:
         "have not been collected yet",
     )
     run.setting(
+        "--no-exit-scan",
+        help="do not scan the heap at exit; the scan takes about as long as one full collection "
+        "and frees nothing",
+    )
+    run.setting(
         "--follow-fork",
-        help="watch forked children, such as workers of multiprocessing and DataLoader; each "
-        "writes its own report",
+        help="also watch forked children, and all workers of multiprocessing and DataLoader; "
+        "each writes its own report",
     )
     run.setting(
         "--no-oom",
@@ -364,7 +372,8 @@ def _add_comparisons(command: Callable[..., _Parser]) -> None:
         "verify",
         "check that a fix worked",
         "Exit with 0 only if every expected signature is in BEFORE but not in AFTER, and cycles "
-        "retain fewer bytes in AFTER.",
+        "retain fewer bytes in AFTER. AFTER must have been examined to its end: by the scan at "
+        "exit, or by a full collection as its last collection.",
     )
     verify.option(
         *("-e", "--expect"),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 def main(arguments: argparse.Namespace) -> int:
     """Return Status.OK if all expected findings are gone and cycles retain less memory."""
     before, after = inputs.load_pair(arguments.before, arguments.after)
+    comparison.require_examined(after, arguments.after)
     kinds = comparison.kinds_by_signature(before, after)
     gone = {signature: kinds.get(signature, "absent") for signature in arguments.expect}
     retained = (comparison.retained_by_cycles(before), comparison.retained_by_cycles(after))

@@ -270,10 +270,11 @@ void bind_finding_times(FindingClass& added) {
                       "before it was freed.")
         .def_readonly("first_collection",
                       &Self::first_collection,
-                      "`Collection.number` of the collection with the first occurrence.")
+                      "`Collection.number` of the collection or scan with the first occurrence.")
         .def_readonly("collections",
                       &Self::collections,
-                      "Number of collections with at least one occurrence.");
+                      "Number of collections with at least one occurrence.")
+        .def_readonly("scans", &Self::scans, "Number of scans with at least one occurrence.");
 }
 
 void bind_finding_lists(FindingClass& added) {

@@ -80,7 +80,7 @@ void bind_collection(py::module_& module) {
     CollectionClass added(
         module,
         "Collection",
-        "A garbage collection that found unreachable tensor owners.\n\n"
+        "A garbage collection, or a scan, that found unreachable tensor owners.\n\n"
         "Examples:\n"
         "    >>> [collection] = report.collections\n"
         "    >>> collection.generation, collection.owners, collection.released_bytes\n"
@@ -115,7 +115,8 @@ void bind_collection(py::module_& module) {
         .def_readonly("owners", &Self::owners, "Number of unreachable tensor owners.")
         .def_readonly("released_bytes",
                       &Self::released_bytes,
-                      "Device bytes freed by the collection, counting each storage once.")
+                      "Device bytes that the collection freed, or that the scan found, counting "
+                      "each storage once.")
         .def_property_readonly(
             "step",
             int_or_none<-1>(&Self::step),
@@ -164,8 +165,38 @@ void bind_program(py::module_& module) {
         .def_readonly("strategy",
                       &Self::strategy,
                       "How unreachable objects were found: 'ride-along' or 'heap-scan'.")
+        .def_readonly("unexamined",
+                      &Self::unexamined,
+                      "The objects that nothing had examined when the report was written; empty if "
+                      "a scan or a full collection examined all objects at the end of the watch, "
+                      "None if unknown.")
         .def("__repr__", [](const Self& self) {
             return "<Program " + quoted(self.script) + ", pid " + std::to_string(self.pid) + ">";
+        });
+}
+
+void bind_census_time(py::module_& module) {
+    using Self = model::CensusTime;
+    py::class_<Self, std::shared_ptr<Self>> added(
+        module,
+        "CensusTime",
+        "When the latest census of a process was taken.\n\n"
+        "Examples:\n"
+        "    >>> with cyclewatch.watch(devices='cpu', census_every=1, budget=1) as watch:\n"
+        "    ...     watch.step(5)\n"
+        "    >>> [census] = watch.report().censuses\n"
+        "    >>> census.step\n"
+        "    5");
+    of_package(added)
+        .def_readonly("process", &Self::process, "Index of the process in `Report.processes`.")
+        .def_readonly("at", &Self::at, "Seconds from the start of the watch to the census.")
+        .def_property_readonly("step",
+                               int_or_none<-1>(&Self::step),
+                               "The last step number passed to Watch.step() before the census; "
+                               "None if there was none.")
+        .def("__repr__", [](const Self& self) {
+            return "<CensusTime " + base::format_duration(self.at) +
+                   (self.step < 0 ? "" : ", step " + std::to_string(self.step)) + ">";
         });
 }
 
@@ -345,13 +376,15 @@ ReportClass add_report_class(py::module_& module) {
         .def_readonly("retained_bytes",
                       &Self::retained_bytes,
                       "Device bytes of all unreachable tensor owners, counting each storage once.")
-        .def_property_readonly("collections",
-                               list_of(&Self::collections),
-                               "The collections that found tensor owners, ordered by process and "
-                               "time. For a long run, the list is an evenly spaced sample.")
+        .def_property_readonly(
+            "collections",
+            list_of(&Self::collections),
+            "The collections and scans that found tensor owners, ordered by "
+            "process and time. For a long run, the list is an evenly spaced sample.")
         .def_readonly("omitted_collections",
                       &Self::omitted_collections,
-                      "Number of collections that found tensor owners but are not listed.")
+                      "Number of collections and scans that found tensor owners but are not "
+                      "listed.")
         .def_property_readonly(
             "growing",
             [](const Shared& self) {
@@ -364,8 +397,15 @@ ReportClass add_report_class(py::module_& module) {
             [](const Shared& self) {
                 return self->live_owners ? views(self, *self->live_owners) : py::list();
             },
-            "In a report of `cyclewatch attach`, up to 100 groups of reachable tensors per "
-            "process, largest first. Empty in other reports.")
+            "The largest groups of reachable tensors in the last census or, in a report of "
+            "`cyclewatch attach`, at the end of the scan; up to 100 per process, largest first.")
+        .def_property_readonly(
+            "censuses",
+            [](const Shared& self) {
+                return self->censuses ? views(self, *self->censuses) : py::list();
+            },
+            "When `growing` and `live_owners` were recorded, one entry per process that took a "
+            "census.")
         .def_property_readonly(
             "device_records",
             [](const Shared& self) {
@@ -412,6 +452,7 @@ void bind_report(py::module_& module) {
     bind_finding_part(module);
     bind_collection(module);
     bind_program(module);
+    bind_census_time(module);
     bind_generation_totals(module);
     bind_stats(module);
     bind_finding(module);

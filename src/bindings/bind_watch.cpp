@@ -184,6 +184,8 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
                         const std::optional<std::string>& report_dir,
                         std::string report_name,
                         bool replace_report,
+                        bool clean_report,
+                        bool exit_scan,
                         std::uint64_t min_bytes,
                         double budget,
                         bool capture_values,
@@ -203,6 +205,8 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
     settings.report_dir = report_dir.value_or("");
     settings.report_name = std::move(report_name);
     settings.replace_report = replace_report;
+    settings.clean_report = clean_report;
+    settings.exit_scan = exit_scan;
     settings.min_bytes = min_bytes;
     settings.budget = budget;
     settings.capture_values = capture_values;
@@ -276,6 +280,7 @@ void bind_scan(py::module_& module) {
                 census.top = live_owners;
                 census.show_keys = false;
                 report->live_owners = Dispatcher::instance().live_owners(census);
+                report->censuses = {{model::CensusTime{.at = report->stats.elapsed}}};
             }
             return report;
         },
@@ -325,6 +330,15 @@ void bind_native_watch(py::module_& module) {
             "Stops the watch, delivers queued notifications and waits up to 10 s for the report "
             "file, with the GIL released.")
         .def(
+            "finish",
+            [](const NativeWatch& self) {
+                Dispatcher::instance().finish(self.watch);
+                raise_pending();
+            },
+            Locked(),
+            "Stops the watch at the end of the program: first scans the heap and writes a report "
+            "without findings, as start_watch() was told.")
+        .def(
             "report",
             [](const NativeWatch& self) {
                 Dispatcher::instance().refresh(self.watch);
@@ -353,11 +367,10 @@ void bind_native_watch(py::module_& module) {
             py::arg("number"))
         .def(
             "scan_if_not_collected",
-            [](const NativeWatch& self, bool everything) {
-                Dispatcher::instance().scan_if_not_collected(self.watch, everything);
+            [](const NativeWatch& self) {
+                Dispatcher::instance().scan_if_not_collected(self.watch);
             },
-            Locked(),
-            py::arg("everything") = false)
+            Locked())
         .def(
             "take_census",
             [](const NativeWatch& self) { Dispatcher::instance().take_census(self.watch); },
@@ -394,11 +407,12 @@ void replace_exit_status(int status, void* /*unused*/) {
 void bind_process_watch(py::module_& module) {
     module.def(
         "call_every",
-        [](double seconds, const py::object& function) {
-            watch::call_every(std::chrono::duration<double>(seconds), function.ptr());
+        [](double seconds, double share, const py::object& function) {
+            watch::call_every(std::chrono::duration<double>(seconds), share, function.ptr());
         },
         Locked(),
         py::arg("seconds"),
+        py::arg("share"),
         py::arg("function"));
     module.def(
         "set_oom_handler",
@@ -459,7 +473,7 @@ void bind_watch(py::module_& module) {
             raise_pending();
         },
         Locked(),
-        "Stops all watches and the timer of call_every(). Registered with atexit.");
+        "Finishes all watches, and stops the timers of call_every(). Registered with atexit.");
     module.def(
         "register_owner",
         [](const py::type& type, const py::object& reader) {

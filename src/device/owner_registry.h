@@ -44,6 +44,11 @@ class OwnerRegistry {
         return registered_.remove(type);
     }
 
+    // True if some owners have no GC header. Only references from other objects lead to them.
+    [[nodiscard]] bool has_untracked_owners() const noexcept {
+        return registered_.has_untracked_type();
+    }
+
     // Changes whenever reader_for() may return a different reader for an unchanged type.
     [[nodiscard]] std::uint32_t version() const noexcept { return version_; }
 

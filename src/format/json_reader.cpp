@@ -235,6 +235,9 @@ void check_consistency(const model::Report& report) {
     if (report.device_records) {
         check_processes(*report.device_records, "device_records", processes);
     }
+    if (report.censuses) {
+        check_processes(*report.censuses, "censuses", processes);
+    }
     for (std::size_t i = 0; i < report.findings.size(); ++i) {
         const std::string path = "findings[" + std::to_string(i) + "]";
         check_picture(report.findings[i].picture, path + ".picture");

@@ -46,8 +46,17 @@ concept Either = std::same_as<std::remove_const_t<T>, Model>;
     CYCLEWATCH_SCAN_1(CYCLEWATCH_SCAN_1(CYCLEWATCH_SCAN_1(CYCLEWATCH_SCAN_1(__VA_ARGS__))))
 #define CYCLEWATCH_SCAN_1(...) __VA_ARGS__
 
-CYCLEWATCH_FIELDS(
-    ProgramInfo, script, pid, rank, python_version, cyclewatch_version, started_at, strategy);
+CYCLEWATCH_FIELDS(ProgramInfo,
+                  script,
+                  pid,
+                  rank,
+                  python_version,
+                  cyclewatch_version,
+                  started_at,
+                  strategy,
+                  unexamined);
+
+CYCLEWATCH_FIELDS(CensusTime, process, at, step);
 
 CYCLEWATCH_FIELDS(GenerationTotals,
                   generation,
@@ -132,6 +141,7 @@ CYCLEWATCH_FIELDS(Finding,
                   dead_for_at_most,
                   first_collection,
                   collections,
+                  scans,
                   by_process,
                   verdict,
                   note);
@@ -209,6 +219,7 @@ CYCLEWATCH_FIELDS(Report,
                   growing,
                   live_owners,
                   device_records,
+                  censuses,
                   stats,
                   notes);
 

@@ -208,9 +208,10 @@ struct Finding {
 
     double first_seen = 0;  // seconds since the watch started in the process that saw it
     double last_seen = 0;
-    double dead_for_at_most = 0;  // seconds, upper bound of the time the memory was dead
-    std::uint64_t first_collection = 0;
-    std::uint64_t collections = 0;               // number of collections with an occurrence
+    double dead_for_at_most = 0;         // seconds, upper bound of the time the memory was dead
+    std::uint64_t first_collection = 0;  // CollectionRecord::number, maybe of a scan
+    std::uint64_t collections = 0;       // number of collections with an occurrence
+    std::uint64_t scans = 0;             // number of scans with an occurrence
     std::vector<ProcessOccurrences> by_process;  // one per process, ascending
 
     // Entered by a person who reads the report, and stored in the report file. Never set by a

@@ -65,6 +65,11 @@ struct FindingPart {
 };
 inline constexpr std::size_t kMaxPartsPerCollection = 16;
 
+// CollectionRecord::note if a finalizer resurrected the owners, which were freed after the
+// collection.
+inline constexpr const char* kFreedLater =
+    "a finalizer resurrected these objects; they were freed after the collection";
+
 struct CollectionRecord {
     std::uint32_t process = 0;         // index into Report::processes
     std::uint64_t number = 0;          // counts the collections of this watch, from 1

@@ -27,6 +27,9 @@ struct ProgramInfo {
     std::string cyclewatch_version;
     std::string started_at;  // UTC, "2026-01-31T12:00:00Z"
     std::string strategy;    // "ride-along" or "heap-scan"
+    // The objects that nothing had examined when the report was written, as a noun phrase; "" if
+    // all objects were examined. Missing if unknown: an earlier version wrote the report.
+    std::optional<std::string> unexamined{};
 
     friend bool operator==(const ProgramInfo&, const ProgramInfo&) = default;
 };
@@ -64,6 +67,20 @@ struct DeviceRecord {
     std::optional<MemoryBreakdown> memory;
 
     friend bool operator==(const DeviceRecord&, const DeviceRecord&) = default;
+};
+
+// ProgramInfo::unexamined in a report file that is written while the watch is active.
+inline constexpr const char* kStillRunning =
+    "the objects that became unreachable after the last full collection before the report was "
+    "written";
+
+// When the latest census of a process was taken.
+struct CensusTime {
+    std::uint32_t process = 0;  // index into Report::processes
+    double at = 0;              // seconds since the watch started
+    std::int64_t step = -1;     // training step at that time; -1 if the program set none
+
+    friend bool operator==(const CensusTime&, const CensusTime&) = default;
 };
 
 // All collections of one generation.
@@ -112,7 +129,8 @@ struct Report {
     std::vector<std::string> devices;    // watched device types: "cuda", "cpu" ...
     std::vector<Finding> findings;       // in the order of ranks_before()
     std::uint64_t retained_bytes = 0;    // of all unreachable owners, each storage once
-    // The collections that found an unreachable owner, grouped by process, in chronological order.
+    // The collections and scans that found an unreachable owner, grouped by process, in
+    // chronological order.
     std::vector<CollectionRecord> collections;
     std::uint64_t omitted_collections = 0;
     // The fastest growth first. Missing if no census (a list of all reachable owners) was taken.
@@ -121,6 +139,8 @@ struct Report {
     std::optional<std::vector<LiveOwner>> live_owners;
     // By process, then device. Missing if no CUDA device was described.
     std::optional<std::vector<DeviceRecord>> device_records;
+    // When `growing` and `live_owners` were recorded, by process. Missing if no census was taken.
+    std::optional<std::vector<CensusTime>> censuses;
     Stats stats;
     std::vector<std::string> notes;  // sentences on what was truncated or skipped
 

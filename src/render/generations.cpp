@@ -92,13 +92,23 @@ std::string sampled_sentence(const Totals& sum, std::uint64_t searched, const Fr
            (freed.signatures.empty() ? "." : ": " + listed(freed.signatures) + ".");
 }
 
-std::string idle_sentence(const Totals& sum, double elapsed) {
+// True if no unreachable device memory was found, and nothing was left out of the search.
+bool needs_no_collections(const model::Report& report) {
+    return report.findings.empty() && report.stats.owners == 0 && report.stats.skipped.empty() &&
+           std::ranges::all_of(report.processes, [](const model::ProgramInfo& process) {
+               return process.unexamined && process.unexamined->empty();
+           });
+}
+
+std::string idle_sentence(const Totals& sum, const model::Report& report) {
     const bool one = sum.collections == 1;
     return (one ? "The only collection"
                 : "None of the " + base::counted(sum.collections, "collection")) +
            (one ? " freed no device memory and took " : " freed device memory; they took ") +
-           cost_words(sum.idle_seconds, elapsed) +
-           ". Disabling automatic collection would not increase device memory use.";
+           cost_words(sum.idle_seconds, report.stats.elapsed) +
+           (needs_no_collections(report)
+                ? ". Disabling automatic collection would not increase device memory use."
+                : ".");
 }
 
 }  // namespace
@@ -114,7 +124,7 @@ std::string collections_sentence(const model::Report& report) {
         return sampled_sentence(sum, searched, freed_findings(report));
     }
     if (sum.freeing == 0) {
-        return idle_sentence(sum, report.stats.elapsed);
+        return idle_sentence(sum, report);
     }
     const std::string gain =
         base::format_bytes(sum.freed_bytes) + advice_for(freed_findings(report));

@@ -46,35 +46,45 @@ std::string memory_watched(const std::vector<std::string>& devices) {
     return named ? joined(devices) + " memory" : "device memory";
 }
 
+// "12 collections and 1 scan in 3.4 s"
+std::string searches(const model::Stats& stats) {
+    std::vector<std::string> counts;
+    if (stats.collections > 0) {
+        counts.push_back(base::counted(stats.collections, "collection"));
+    }
+    if (stats.scans > 0) {
+        counts.push_back(base::counted(stats.scans, "scan"));
+    }
+    return joined(counts) + " in " + base::format_duration(stats.elapsed);
+}
+
 std::string quiet_sentence(const model::Report& report) {
     const model::Stats& stats = report.stats;
     const std::string watched = memory_watched(report.devices);
-    if (stats.collections == 0 && stats.scans > 0) {
-        return "No reference cycle keeps " + watched +
-               " alive: " + base::counted(stats.scans, "scan") + " found " +
-               base::counted(stats.unreachable, "unreachable object") + " and " +
-               base::counted(stats.owners, "owner") + " of such memory among them.";
-    }
-    if (stats.collections == 0) {
-        return "No reference cycle kept " + watched +
-               " alive so far: no collection ran while cyclewatch was watching (" +
+    if (stats.collections == 0 && stats.scans == 0) {
+        return "No collection ran while cyclewatch was watching (" +
                base::format_duration(stats.elapsed) + ").";
     }
     if (is_sampled(report)) {
         const std::uint64_t searched = stats.collections - stats.skipped.at(model::kNotSearched);
-        return "No reference cycle that kept " + watched + " alive was found in the " +
-               base::format_count(searched) + " of " +
-               base::counted(stats.collections, "collection") + " searched within the budget.";
+        return "No unreachable " + watched + " was found in the " + base::format_count(searched) +
+               " of " + base::counted(stats.collections, "collection") +
+               " searched within the budget.";
     }
-    const std::string scope = base::counted(stats.collections, "collection") + " in " +
-                              base::format_duration(stats.elapsed) + " freed " +
-                              base::counted(stats.unreachable, "object");
+    const std::string found =
+        searches(stats) + " found " + base::counted(stats.unreachable, "unreachable object");
     if (stats.owners == 0) {
-        return "No reference cycle kept " + watched + " alive: " + scope +
+        return "No unreachable " + watched + " was found: " + found +
                ", none of which owned such memory.";
     }
-    return scope + ", including " + base::counted(stats.owners, "owner") + " of " + watched +
-           ", but no reference cycle that leads to such memory was found.";
+    return found + ", including " + base::counted(stats.owners, "owner") + " of " + watched +
+           ", but no reference cycle that leads to such memory.";
+}
+
+// " Not examined: the objects that ..."; "" if everything was examined.
+std::string gap_sentence(const model::Report& report) {
+    const std::string objects = unexamined_words(report);
+    return objects.empty() ? "" : " Not examined: " + objects + ".";
 }
 
 // " Live tensors grow by 4.0 KiB per step."; "" if none grow.
@@ -211,9 +221,29 @@ std::string memory_kind(std::span<const model::Finding> findings) {
                                                             : "device memory";
 }
 
+std::string unexamined_words(const model::Report& report) {
+    std::set<std::string> gaps;
+    std::uint64_t processes = 0;
+    for (const model::ProgramInfo& process : report.processes) {
+        if (process.unexamined && !process.unexamined->empty()) {
+            gaps.insert(*process.unexamined);
+            ++processes;
+        }
+    }
+    if (gaps.empty()) {
+        return {};
+    }
+    const std::string words = joined({gaps.begin(), gaps.end()});
+    return base::clean_text(
+        report.processes.size() == 1
+            ? words
+            : words + " (in " + base::format_count(processes) + " of " +
+                  base::counted(report.processes.size(), "process", "processes") + ")");
+}
+
 std::string summary_sentence(const model::Report& report) {
     if (report.findings.empty()) {
-        return quiet_sentence(report) + growth_words(report);
+        return quiet_sentence(report) + gap_sentence(report) + growth_words(report);
     }
     double longest = 0;
     for (const model::Finding& finding : report.findings) {
@@ -337,12 +367,19 @@ std::string variants_words(const model::Finding& finding, std::size_t most) {
     return "in " + joined(names) + " (" + base::counted(cycles, "cycle") + ")";
 }
 
+std::string occasions(const model::Finding& finding) {
+    std::vector<std::string> counts;
+    if (finding.collections > 0 || finding.scans == 0) {
+        counts.push_back(base::counted(finding.collections, "collection"));
+    }
+    if (finding.scans > 0) {
+        counts.push_back(base::counted(finding.scans, "scan"));
+    }
+    return joined(counts);
+}
+
 std::string seen_sentence(const model::Finding& finding) {
-    std::string text =
-        base::counted(finding.occurrences, "cycle") + " in " +
-        (is_collected(finding)
-             ? base::counted(finding.collections, "collection")
-             : base::counted(finding.collections, "scan or collection", "scans or collections"));
+    std::string text = base::counted(finding.occurrences, "cycle") + " in " + occasions(finding);
     if (finding.occurrences > 1 && finding.largest_bytes > 0) {
         text += ", the largest " + format_bytes(finding.largest_bytes);
     }
@@ -369,6 +406,26 @@ std::string live_owner_sentence(const model::LiveOwner& live) {
         text += path.remedy && path.cut_frees ? ". To free it, " + *path.remedy : "";
     }
     return base::clean_text(text + ".");
+}
+
+std::string census_words(const model::Report& report) {
+    if (!report.censuses || report.censuses->empty()) {
+        return {};
+    }
+    const std::vector<model::CensusTime>& times = *report.censuses;
+    const auto [first, last] = std::ranges::minmax(times, {}, &model::CensusTime::step);
+    const auto number = [](std::int64_t step) {
+        return base::format_count(static_cast<std::uint64_t>(step));
+    };
+    const bool several = first.step != last.step;
+    std::string text = first.step < 0 ? "" : several ? "steps " : "step ";
+    text += first.step < 0 ? "" : number(first.step) + (several ? " to " + number(last.step) : "");
+    if (times.size() > 1) {
+        const std::string processes = base::counted(times.size(), "process", "processes");
+        return (text.empty() ? "the end" : text) + " of " + processes;
+    }
+    return (text.empty() ? "" : text + ", ") + base::format_duration(times.front().at) +
+           " into the run";
 }
 
 std::string growth_rate(const model::GrowingOwner& growing) {

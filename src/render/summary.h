@@ -11,8 +11,12 @@
 
 namespace cyclewatch::render {
 
+// The objects that nothing had examined when the report was written ("the objects that ..."); "" if
+// all objects of all processes were examined, or if this is unknown.
+[[nodiscard]] std::string unexamined_words(const model::Report& report);
+
 // States how much memory cycles kept alive, and for how long. If no cycle was found, summarizes the
-// observed collections and the growth of live tensors.
+// observed collections, what was not examined, and the growth of live tensors.
 [[nodiscard]] std::string summary_sentence(const model::Report& report);
 // States how much memory is freed by the cuts suggested for the first two new findings, or that
 // there are no new findings. Covers only the first finding if there is no suggestion for the
@@ -39,6 +43,9 @@ namespace cyclewatch::render {
 // if it differs from the location of the variant in the title.
 [[nodiscard]] std::string variants_words(const model::Finding& finding, std::size_t most);
 
+// "3 collections", "50 scans", or "1 collection and 50 scans": where the finding occurred.
+[[nodiscard]] std::string occasions(const model::Finding& finding);
+
 // "64 cycles in 3 collections, the largest 64.0 KiB; unreachable for up to 2.2 s; ...".
 [[nodiscard]] std::string seen_sentence(const model::Finding& finding);
 
@@ -49,6 +56,9 @@ namespace cyclewatch::render {
 // "+4.0 KiB per step: 12 x torch.Tensor on cuda:0 (48.0 KiB), held by module global train.losses ->
 // losses[0]. The memory will be full in 3,000 steps at this rate."
 [[nodiscard]] std::string growth_sentence(const model::GrowingOwner& growing);
+// "step 12, 3.4 s into the run": when `growing` and `live_owners` were recorded. For several
+// processes "steps 12 to 16 of 4 processes". "" if unknown.
+[[nodiscard]] std::string census_words(const model::Report& report);
 // "4.0 KiB per step"
 [[nodiscard]] std::string growth_rate(const model::GrowingOwner& growing);
 // "3,000 steps"; "" if unknown.

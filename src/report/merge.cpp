@@ -133,7 +133,8 @@ void stamp(model::Finding& finding, const model::CollectionRecord& record) {
     finding.first_seen = finding.last_seen = record.started_at;
     finding.dead_for_at_most = record.dead_for_at_most;
     finding.first_collection = record.number;
-    finding.collections = 1;
+    finding.collections = record.scan ? 0 : 1;
+    finding.scans = record.scan ? 1 : 0;
     finding.byte_seconds = static_cast<double>(finding.retained_bytes) * record.dead_for_at_most;
     finding.by_process = {{record.process,
                            finding.occurrences,
@@ -154,6 +155,7 @@ void merge(model::Finding& stored, model::Finding later) {
     stored.attributed_bytes += later.attributed_bytes;
     stored.occurrences += later.occurrences;
     stored.collections += later.collections;
+    stored.scans += later.scans;
     stored.byte_seconds += later.byte_seconds;
     if (later.first_seen < stored.first_seen) {
         stored.first_seen = later.first_seen;

@@ -104,6 +104,7 @@ class Merger {
         add_owners(report.growing, new_index, merged_.growing);
         add_owners(report.live_owners, new_index, merged_.live_owners);
         add_owners(report.device_records, new_index, merged_.device_records);
+        add_owners(report.censuses, new_index, merged_.censuses);
         merged_.retained_bytes += report.retained_bytes;
         merged_.omitted_collections += report.omitted_collections;
         add_stats(report.stats);
@@ -128,6 +129,9 @@ class Merger {
                 return std::pair(record.process, record.device);
             });
             note_shared_devices();
+        }
+        if (merged_.censuses) {
+            std::ranges::sort(*merged_.censuses, {}, &model::CensusTime::process);
         }
         merged_.stats.findings = merged_.findings.size();
         merged_.notes.resize(std::min(merged_.notes.size(), kMaxNotes));

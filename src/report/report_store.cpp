@@ -119,10 +119,17 @@ void ReportStore::note(const std::string& sentence) {
 }
 
 void ReportStore::set_census(std::vector<model::GrowingOwner> growing,
-                             std::vector<model::LiveOwner> largest) {
+                             std::vector<model::LiveOwner> largest,
+                             model::CensusTime time) {
     const std::lock_guard lock(mutex_);
     growing_ = std::move(growing);
     live_owners_ = std::move(largest);
+    censuses_ = {time};
+}
+
+void ReportStore::set_unexamined(std::string objects) {
+    const std::lock_guard lock(mutex_);
+    program_.unexamined = std::move(objects);
 }
 
 void ReportStore::set_device(model::DeviceRecord record) {
@@ -147,6 +154,7 @@ model::Report ReportStore::snapshot(const model::Stats& stats) const {
         (report.device_records ? *report.device_records : report.device_records.emplace())
             .push_back(record);
     }
+    report.censuses = censuses_;
     report.stats = stats;
     report.stats.findings = findings_.size() + not_kept_.size();
     report.notes = notes_;

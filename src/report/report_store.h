@@ -66,9 +66,13 @@ class ReportStore {
     // Adds a sentence to the report's notes. Idempotent.
     void note(const std::string& sentence);
 
-    // Replaces the results of the last census.
+    // Replaces the results of the last census, which was taken at `time`.
     void set_census(std::vector<model::GrowingOwner> growing,
-                    std::vector<model::LiveOwner> largest);
+                    std::vector<model::LiveOwner> largest,
+                    model::CensusTime time);
+
+    // Sets ProgramInfo::unexamined.
+    void set_unexamined(std::string objects);
 
     // Adds a device, or replaces the record of the same device.
     void set_device(model::DeviceRecord record);
@@ -94,6 +98,7 @@ class ReportStore {
     std::optional<std::vector<model::GrowingOwner>> growing_;
     std::optional<std::vector<model::LiveOwner>> live_owners_;
     std::map<std::string, model::DeviceRecord> device_records_;  // by device
+    std::optional<std::vector<model::CensusTime>> censuses_;
     std::vector<std::string> notes_;
 };
 

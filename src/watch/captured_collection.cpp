@@ -190,7 +190,6 @@ std::size_t OwnerReadings::storage_index(const device::OwnerReading& reading) {
 void check_freed(CapturedCollection& collection) noexcept {
     for (PendingOwner& owner : collection.owners) {
         owner.storage_freed = !owner.reading.weak_storage || owner.reading.weak_storage->released();
-        owner.reading.weak_storage.reset();
     }
     python::with_world_stopped([&collection] {
         for (PendingOwner& owner : collection.owners) {
@@ -203,13 +202,70 @@ void check_freed(CapturedCollection& collection) noexcept {
         }
     });
     for (PendingOwner& owner : collection.owners) {
-        owner.weakref.reset();
+        if (owner.freed) {
+            owner.weakref.reset();
+            owner.reading.weak_storage.reset();
+        }
         if (owner.freed && owner.storage_freed) {
             collection.objects_left -= owner.reading.left_objects;
         } else {
             collection.observation.storages[owner.storage].released = false;
         }
     }
+}
+
+namespace {
+
+// True if a weak reference can tell whether the owner is still alive.
+bool has_weak_reference(const PendingOwner& owner) noexcept {
+    return owner.weakref || (owner.reading.goes_with_storage && owner.reading.weak_storage);
+}
+
+}  // namespace
+
+bool mark_resurrected(CapturedCollection& collection) noexcept {
+    bool any = false;
+    for (PendingOwner& owner : collection.owners) {
+        owner.is_resurrected = owner.is_part ? collection.owners[owner.parent].is_resurrected
+                                             : !owner.freed && has_weak_reference(owner);
+        any = any || owner.is_resurrected;
+    }
+    return any && cw_keeps_what_it_gave_up() == 0;
+}
+
+bool freed_resurrected(CapturedCollection& collection) noexcept {
+    bool freed = true;
+    python::with_world_stopped([&] {
+        freed = std::ranges::all_of(collection.owners, [](const PendingOwner& owner) {
+            return !owner.is_resurrected || owner.is_part || !owner.weakref ||
+                   is_dead(owner.weakref);
+        });
+    });
+    freed = freed && std::ranges::all_of(collection.owners, [](const PendingOwner& owner) {
+                return !owner.is_resurrected || !owner.reading.goes_with_storage ||
+                       owner.reading.weak_storage->released();
+            });
+    if (!freed) {
+        return false;
+    }
+    std::vector<model::Storage>& storages = collection.observation.storages;
+    for (PendingOwner& owner : collection.owners) {
+        if (owner.reading.weak_storage) {
+            owner.storage_freed = owner.reading.weak_storage->released();
+        }
+        owner.freed = owner.is_resurrected;
+        if (owner.freed) {
+            storages[owner.storage].released = true;
+        }
+    }
+    for (PendingOwner& owner : collection.owners) {
+        if (!owner.storage_freed) {
+            storages[owner.storage].released = false;
+        }
+        owner.weakref.reset();
+        owner.reading.weak_storage.reset();
+    }
+    return true;
 }
 
 void check_references(CapturedCollection& collection) {
@@ -277,7 +333,9 @@ const model::Observation& select_owners(CapturedCollection& collection,
     model::Observation& observation = collection.observation;
     observation.record = record;
     observation.record.started_at = watch.seconds_since_start(started);
-    observation.record.step = watch.step();
+    if (record.note != model::kFreedLater) {
+        observation.record.step = watch.step();
+    }
     std::ranges::copy_if(collection.memory,
                          std::back_inserter(observation.record.device_memory),
                          [&watched](const auto& sample) { return watched(sample.device); });

@@ -43,6 +43,7 @@ struct PendingOwner {
     std::size_t storage = 0;   // index into observation.storages
     bool freed = true;
     bool storage_freed = true;
+    bool is_resurrected = false;  // a finalizer stored it, or an object that refers to it
 };
 
 // The properties of a collection that determine its findings (watch/known_findings.h).
@@ -147,6 +148,12 @@ class OwnerReadings {
 // Call this after the collector has freed the objects. Determines which owners and storages were
 // freed, and sets `objects_left`.
 void check_freed(CapturedCollection& collection) noexcept;
+
+// Call this after check_freed(), if the collector found more objects unreachable than it freed.
+// Marks the owners that are still alive. Returns true if there are any.
+[[nodiscard]] bool mark_resurrected(CapturedCollection& collection) noexcept;
+// True if all marked owners have been freed by now. Then only these owners are marked as freed.
+[[nodiscard]] bool freed_resurrected(CapturedCollection& collection) noexcept;
 
 // Call this after a scan, instead of check_freed(). Storages that other references keep alive, and
 // their owners, are marked as not freed.

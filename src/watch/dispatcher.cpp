@@ -85,6 +85,7 @@ base::Result<std::shared_ptr<Watch>> Dispatcher::start(Settings settings) {
 }
 
 void Dispatcher::step(const std::shared_ptr<Watch>& watch, std::int64_t number) {
+    report_resurrected();
     program_sets_steps_ = true;
     watch->set_step(number);
     for (const auto& other : watches_) {
@@ -124,17 +125,13 @@ void Dispatcher::update_observing() {
     });
 }
 
-void Dispatcher::scan_if_not_collected(const std::shared_ptr<Watch>& watch, bool everything) {
+void Dispatcher::scan_if_not_collected(const std::shared_ptr<Watch>& watch) {
     if (watch->settings().scan_every == 0 || !watch->observes_step()) {
         return;
     }
     attach_oom_observer();
     const Clock::time_point began = Clock::now();
-    if (everything && watch->is_not_collected()) {
-        scan_now(watch, collector::HeapScope{.generation = 2, .frozen = true}, began);
-    } else {
-        scan_now(watch, watch->due_scan(began), began);
-    }
+    scan_now(watch, watch->due_scan(began), began);
 }
 
 void Dispatcher::scan_now(const std::shared_ptr<Watch>& watch,
@@ -210,6 +207,7 @@ std::shared_ptr<Watch> Dispatcher::prepare_scan(Settings settings) {
 model::Report Dispatcher::scan(Settings settings, collector::HeapScope scope) {
     const auto watch = prepare_scan(std::move(settings));
     pipeline_.scan(watch, scope);
+    watch->end_scan(scope);
     watch->read_source();
     return watch->report();
 }
@@ -222,10 +220,12 @@ std::map<std::string, std::uint64_t> Dispatcher::dead_bytes(Settings settings,
 
 void Dispatcher::stop(const std::shared_ptr<Watch>& watch) {
     handle_fork();
+    report_resurrected();
     if (std::erase(watches_, watch) == 0) {
         return;
     }
     std::erase(observing_, watch);
+    watch->end();
     if (watches_.empty()) {
         collector::remove();
         pipeline_.drop_collection();
@@ -237,13 +237,34 @@ void Dispatcher::stop(const std::shared_ptr<Watch>& watch) {
     }
 }
 
+void Dispatcher::finish(const std::shared_ptr<Watch>& watch) {
+    handle_fork();
+    if (is_active(watch)) {
+        if (watch->settings().exit_scan && watch->observes_step()) {
+            scan_now(watch, collector::HeapScope{.generation = 2, .frozen = true}, Clock::now());
+        }
+        watch->write_clean_report();
+    }
+    stop(watch);
+}
+
+void Dispatcher::report_resurrected() {
+    try {
+        pipeline_.report_resurrected(watches_);
+    } catch (const std::bad_alloc&) {
+        for (const auto& watch : watches_) {
+            watch->skip("owners resurrected by a finalizer: out of memory");
+        }
+    }
+}
+
 void Dispatcher::end() {
     handle_fork();
     ending_thread_ = std::this_thread::get_id();
     // Stops the oldest watch first. Stops only as many watches as exist now, because a notification
     // may start another watch.
     for (std::size_t left = watches_.size(); left > 0 && !watches_.empty(); --left) {
-        stop(std::shared_ptr<Watch>(watches_.front()));
+        finish(std::shared_ptr<Watch>(watches_.front()));
     }
 }
 
@@ -257,6 +278,7 @@ bool Dispatcher::is_active(const std::shared_ptr<Watch>& watch) const {
 
 void Dispatcher::refresh(const std::shared_ptr<Watch>& watch) {
     handle_fork();
+    report_resurrected();
     if (is_active(watch) && !collector::in_place()) {
         collector::put_back();
         for (const auto& active : watches_) {
@@ -309,6 +331,7 @@ void Dispatcher::on_start(int generation) noexcept {
         for (const auto& watch : watches_) {
             watch->forget_freed_storages(false);
         }
+        pipeline_.report_resurrected(watches_);
         pipeline_.begin(generation);
     } catch (...) {
         pipeline_.drop_capture();

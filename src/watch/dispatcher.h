@@ -35,7 +35,11 @@ class Dispatcher final : public collector::CollectionListener {
     // Removes the hook if no other watch is active. Idempotent. May leave a Python exception
     // pending.
     void stop(const std::shared_ptr<Watch>& watch);
-    // Stops all watches. Call this at interpreter exit. If another thread starts a watch
+    // Scans the whole heap if `Settings::exit_scan` is set, writes a report without findings if
+    // `Settings::clean_report` is set, and stops `watch`. The requirements of stop() and scan()
+    // apply.
+    void finish(const std::shared_ptr<Watch>& watch);
+    // Finishes all watches. Call this at interpreter exit. If another thread starts a watch
     // afterwards, that watch is inactive, because nothing would wait for its report.
     void end();
     [[nodiscard]] bool is_active(const std::shared_ptr<Watch>& watch) const;
@@ -47,8 +51,7 @@ class Dispatcher final : public collector::CollectionListener {
     // but by cyclewatch; ignored once the program has set a step.
     void note_step(std::int64_t number, bool counted);
     // Scans if automatic collection is off or objects are frozen. Does not change the step number.
-    // If `everything` is true, scans the whole heap, regardless of the budget.
-    void scan_if_not_collected(const std::shared_ptr<Watch>& watch, bool everything);
+    void scan_if_not_collected(const std::shared_ptr<Watch>& watch);
 
     // Takes a census of the reachable owners if the budget allows, and compares it with earlier
     // censuses. Skips the census if memory runs out. RUNS PYTHON: readers passed to
@@ -92,6 +95,7 @@ class Dispatcher final : public collector::CollectionListener {
     Dispatcher() = default;
     void handle_fork();
     void update_observing();
+    void report_resurrected();
     void prepare_heap_walk();
     // Creates a watch for one scan.
     std::shared_ptr<Watch> prepare_scan(Settings settings);

@@ -11,10 +11,10 @@
 
 namespace cyclewatch::watch {
 
-// Calls `function` on the main thread once per `period`, as a pending call. Periods in which that
-// thread does not run Python code are skipped. `function` is never released. The timers do not run
-// in a forked child.
-void call_every(std::chrono::duration<double> period, PyObject* function);
+// Calls `function` on the main thread periodically, as a pending call. The pause after each call is
+// `period`, or longer if the calls would otherwise take more than the fraction `share` (above 0, at
+// most 1) of wall time. `function` is never released. The timers do not run in a forked child.
+void call_every(std::chrono::duration<double> period, double share, PyObject* function);
 
 // Stops all timers. Idempotent.
 void stop_calls();

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <new>
 #include <span>
@@ -23,11 +24,14 @@
 #include "capture/object_summary.h"
 #include "collector/heap_scan.h"
 #include "collector/tracked_objects.h"
+#include "compat/frame_access.h"
 #include "compat/gc_list.h"
 #include "device/device_memory.h"
 #include "device/owner_detector.h"
 #include "python/guards.h"
 #include "python/references.h"
+#include "python/stop_the_world.h"
+#include "python/type_traversal.h"
 #include "retention/heap_graph.h"
 #include "retention/why_alive.h"
 #include "watch/captured_collection.h"
@@ -35,7 +39,98 @@
 namespace cyclewatch::watch {
 namespace {
 
-// The owners among the tracked objects. Holds strong references to them, because reading an owner
+// Finds the owners that have no GC header, such as NumPy arrays. The collector does not list them,
+// so the references of all other objects are followed.
+class UntrackedOwners {
+  public:
+    explicit UntrackedOwners(device::OwnerRegistry& registry) : registry_(registry) {}
+
+    // `tracked`: a list of the tracked objects. Does not follow references of unreachable objects.
+    // May throw std::bad_alloc. REQUIRES: the other threads stopped. RUNS PYTHON: never.
+    void find(PyObject* tracked, const cw_object_list& frozen, const collector::HeapScan& scan) {
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tracked); ++i) {
+            follow(PyList_GET_ITEM(tracked, i), scan);
+        }
+        for (std::size_t i = 0; i < frozen.count; ++i) {
+            follow(frozen.objects[i], scan);
+        }
+        cyclewatch_visit_threads(&visit_thread, this);
+        if (out_of_memory_) {
+            throw std::bad_alloc();
+        }
+    }
+
+    void move_to(std::vector<python::OwnedRef>& held,
+                 std::vector<device::DetectedOwner>& owners,
+                 std::vector<PyObject*>& untracked) {
+        for (const auto& [object, leads] : known_) {
+            if (!leads) {
+                continue;
+            }
+            held.push_back(python::borrow(object));
+            untracked.push_back(object);
+            if (PyType_IS_GC(Py_TYPE(object)) == 0) {
+                owners.push_back({object, registry_.reader_for(Py_TYPE(object))});
+            }
+        }
+    }
+
+  private:
+    static constexpr int kMostNesting = 32;  // of untracked containers
+
+    void follow(PyObject* object, const collector::HeapScan& scan) {
+        if (!scan.collectable.contains(object) && !scan.frozen.contains(object)) {
+            traversals_.of(Py_TYPE(object)).visit<&visit>(object, this);
+        }
+    }
+    static int visit(PyObject* object, void* context) noexcept {
+        static_cast<UntrackedOwners*>(context)->consider(object);
+        return 0;
+    }
+    static void visit_thread(const cyclewatch_thread_reference* reference, void* context) {
+        if (reference->is_stale == 0) {
+            static_cast<UntrackedOwners*>(context)->consider(reference->target);
+        }
+    }
+
+    // Records whether an untracked object is an owner, or a container that leads to owners.
+    void consider(PyObject* object) noexcept {
+        if (object == nullptr) {
+            return;
+        }
+        PyTypeObject* const type = Py_TYPE(object);
+        const bool is_container = PyType_IS_GC(type) != 0;
+        if (is_container ? PyObject_IS_GC(object) == 0 || PyObject_GC_IsTracked(object) != 0
+                         : registry_.reader_for(type) == nullptr) {
+            return;
+        }
+        try {
+            const auto [known, is_new] = known_.try_emplace(object, !is_container);
+            if (is_new && is_container && nesting_ < kMostNesting) {
+                const bool outer = std::exchange(leads_, false);
+                ++nesting_;
+                // Not from `traversals_`, whose entry for the holder is in use.
+                python::TypeTraversal(type).visit<&visit>(object, this);
+                --nesting_;
+                known_.at(object) = leads_;
+                leads_ = outer || leads_;
+                return;
+            }
+            leads_ = leads_ || known->second;
+        } catch (const std::bad_alloc&) {
+            out_of_memory_ = true;
+        }
+    }
+
+    device::OwnerRegistry& registry_;
+    python::TypeTraversals traversals_;
+    std::unordered_map<PyObject*, bool> known_;  // whether it is an owner or leads to one
+    bool leads_ = false;                         // the container that is visited leads to an owner
+    int nesting_ = 0;
+    bool out_of_memory_ = false;
+};
+
+// The reachable owners. Holds strong references to them, because reading an owner
 // may run user code.
 class LiveOwners {
   public:
@@ -64,13 +159,23 @@ class LiveOwners {
                 add(frozen.objects[i], scan);
             }
         }
+        if (registry_.has_untracked_owners()) {
+            UntrackedOwners untracked(registry_);
+            python::with_world_stopped([&] { untracked.find(tracked.get(), frozen, scan); });
+            untracked.move_to(held_, owners_, untracked_);
+        }
         cw_free_objects(&frozen);
     }
+    // The owners without a GC header, and the untracked containers that lead to them.
+    [[nodiscard]] std::span<PyObject* const> untracked() const { return untracked_; }
     [[nodiscard]] const std::vector<device::DetectedOwner>& owners() const { return owners_; }
     // Borrowed. An owner is listed once per reference that this census holds: twice if user code
     // reads the owner, because OwnerReadings then holds a second reference.
     [[nodiscard]] std::vector<PyObject*> objects() const {
         std::vector<PyObject*> objects;
+        std::ranges::copy_if(untracked_, std::back_inserter(objects), [](PyObject* object) {
+            return PyType_IS_GC(Py_TYPE(object)) != 0;
+        });
         for (const device::DetectedOwner& owner : owners_) {
             objects.insert(objects.end(), owner.reader->runs_user_code() ? 2 : 1, owner.object);
         }
@@ -90,6 +195,7 @@ class LiveOwners {
     device::OwnerRegistry& registry_;
     std::vector<python::OwnedRef> held_;
     std::vector<device::DetectedOwner> owners_;
+    std::vector<PyObject*> untracked_;
 };
 
 constexpr std::size_t kShownPaths = 2;
@@ -427,10 +533,12 @@ void search_paths(std::vector<LiveStorage>& storages, retention::HolderSearch& s
     }
 }
 
-// Returns false if the search failed, so that all paths are unknown.
+// `unlisted`: objects that the collector does not list but that paths may contain. `untracked`: as
+// in HolderSearch. Returns false if the search failed, so that all paths are unknown.
 bool find_all_paths(std::vector<LiveStorage>& storages,
                     std::span<PyObject* const> held,
                     std::span<const retention::OwnerReference> library,
+                    std::span<PyObject* const> unlisted,
                     std::span<PyObject* const> untracked,
                     const CensusSettings& settings) {
     if (storages.empty()) {
@@ -439,6 +547,13 @@ bool find_all_paths(std::vector<LiveStorage>& storages,
     const retention::Keys keys =
         settings.show_keys ? retention::Keys::shown : retention::Keys::hidden;
     const auto search_heap = [&](collector::TrackedObjects& objects) {
+        for (PyObject* const object : unlisted) {
+            const bool is_listed =
+                PyObject_IS_GC(object) != 0 && PyObject_GC_IsTracked(object) != 0;
+            if (!is_listed && !objects.add(object)) {
+                throw std::bad_alloc();
+            }
+        }
         retention::HolderSearch search(
             objects, held, library, settings.ignored, settings.fixtures, untracked, keys);
         search_paths(storages, search);
@@ -560,6 +675,7 @@ std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
         storages,
         census.live.objects(),
         retention::library_references(registry, sharing_owners(census.read, objects)),
+        census.live.untracked(),
         {},
         settings);
     std::vector<PyObject*> unexplained;
@@ -572,6 +688,7 @@ std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
         has_paths = find_all_paths(storages,
                                    census.live.objects(),
                                    retention::library_references(registry),
+                                   census.live.untracked(),
                                    unexplained,
                                    settings);
     }

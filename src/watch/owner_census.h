@@ -29,7 +29,8 @@ struct CensusSettings {
     std::vector<retention::Fixture> fixtures;  // additional roots (borrowed)
 };
 
-// Groups the reachable owners that the collector tracks, and returns the groups, largest first. A
+// Groups the reachable owners, and returns the groups, largest first. Owners without a GC header
+// are found if a tracked object, an untracked container or a running function refers to them. A
 // storage is counted only once, under one of its owners, preferably a torch parameter. Frozen
 // objects are included if the collector's lists can be read. Groups have no paths if there is not
 // enough memory to find paths, or if other threads of a free-threaded build keep creating objects.

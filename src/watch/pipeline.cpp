@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <new>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -24,6 +26,7 @@ namespace cyclewatch::watch {
 namespace {
 
 constexpr std::uint64_t kLeanObjects = 2'000;
+constexpr std::size_t kMostResurrected = 64;  // collections
 
 // This reason is a string literal, because it is recorded when memory cannot be allocated.
 constexpr const char* kOutOfMemory = "out of memory in the watch";
@@ -196,7 +199,7 @@ void Pipeline::after_sweep(const collector::CollectionOutcome& outcome, const Wa
         }
     }
     const model::CollectionRecord record = make_record(collection_, Clock::now());
-    const std::unique_ptr<CapturedCollection> captured = std::move(collection_.captured);
+    std::unique_ptr<CapturedCollection> captured = std::move(collection_.captured);
     if (captured == nullptr) {
         forget_freed_storages(watches);
         return;
@@ -208,9 +211,63 @@ void Pipeline::after_sweep(const collector::CollectionOutcome& outcome, const Wa
     captured->swept_at = device::WallTime::now();
     collector::change_young_count(-captured->objects_left);
 
+    forget_resurrected(*captured);
     report(*captured, record, watches, collection_);
     forget_freed_storages(watches);
     log_failed_readers(watches);
+    if (collection_.unreachable > collection_.reclaimed && mark_resurrected(*captured)) {
+        keep_resurrected(std::move(captured), record, watches);
+    }
+}
+
+void Pipeline::forget_resurrected(const CapturedCollection& found) {
+    if (resurrected_.empty()) {
+        return;
+    }
+    std::set<std::pair<std::string_view, std::uint64_t>> storages;
+    for (const PendingOwner& owner : found.owners) {
+        storages.emplace(owner.reading.device, owner.reading.storage);
+    }
+    std::erase_if(resurrected_, [&](const Resurrected& each) {
+        return std::ranges::any_of(each.captured->owners, [&](const PendingOwner& owner) {
+            return storages.contains({owner.reading.device, owner.reading.storage});
+        });
+    });
+}
+
+void Pipeline::keep_resurrected(std::unique_ptr<CapturedCollection> captured,
+                                const model::CollectionRecord& record,
+                                const Watches& watches) {
+    if (resurrected_.size() >= kMostResurrected) {
+        for (const auto& watch : watches) {
+            watch->skip("owners resurrected by a finalizer");
+        }
+        return;
+    }
+    Resurrected& added = resurrected_.emplace_back();
+    added.record = record;
+    added.record.note = model::kFreedLater;
+    added.record.step = watches.empty() ? -1 : watches.front()->step();
+    added.collection.generation = collection_.generation;
+    added.collection.started = collection_.started;
+    added.captured = std::move(captured);
+    added.watches = watches;
+}
+
+void Pipeline::report_resurrected(const Watches& watches) {
+    for (std::size_t i = 0; i < resurrected_.size();) {
+        if (!freed_resurrected(*resurrected_[i].captured)) {
+            ++i;
+            continue;
+        }
+        const Resurrected each = std::move(resurrected_[i]);
+        resurrected_.erase(resurrected_.begin() + static_cast<std::ptrdiff_t>(i));
+        Watches active;
+        std::ranges::copy_if(each.watches, std::back_inserter(active), [&](const auto& watch) {
+            return std::ranges::find(watches, watch) != watches.end();
+        });
+        report(*each.captured, each.record, active, each.collection);
+    }
 }
 
 void Pipeline::report(CapturedCollection& captured,
@@ -280,6 +337,7 @@ std::vector<model::Finding> Pipeline::find(const model::Observation& observation
 
 void Pipeline::reset() {
     site_lookup_ = {};
+    resurrected_.clear();
     collection_ = {};
     collections_ = 0;
 }
@@ -499,6 +557,7 @@ void Pipeline::count(const Current& current, const Watches& watches) noexcept {
     const CollectionCost cost{.scan = current.collected != model::Collected::yes,
                               .generation = current.generation,
                               .depth = current.depth,
+                              .is_complete = *current.skipped == '\0',
                               .unreachable = current.unreachable,
                               .reclaimed = current.reclaimed,
                               .examined = current.examined,

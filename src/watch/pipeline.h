@@ -44,7 +44,14 @@ class Pipeline {
     // Call this when the hook is installed. All existing objects are assumed to be alive at this
     // time.
     void restart_clock() { last_of_generation_.fill(Clock::now()); }
-    void drop_collection() { collection_ = {}; }
+    void drop_collection() {
+        collection_ = {};
+        resurrected_.clear();
+    }
+
+    // Reports the owners that a finalizer resurrected during an earlier collection and that have
+    // been freed since. May throw std::bad_alloc.
+    void report_resurrected(const Watches& watches);
 
     // At gc "start".
     void begin(int generation);
@@ -94,6 +101,20 @@ class Pipeline {
     // Called for each set of unreachable objects that a scan finds.
     using Finish = std::function<void(CapturedCollection& captured, Current& current)>;
 
+    // A collection whose owners were resurrected by a finalizer.
+    struct Resurrected {
+        std::unique_ptr<CapturedCollection> captured;
+        model::CollectionRecord record;
+        Current collection;  // without `captured`
+        Watches watches;     // those that were active
+    };
+
+    // Call this with the owners of each collection. Only the last collection that found an owner
+    // unreachable reports it.
+    void forget_resurrected(const CapturedCollection& found);
+    void keep_resurrected(std::unique_ptr<CapturedCollection> captured,
+                          const model::CollectionRecord& record,
+                          const Watches& watches);
     void begin(Current& current, int generation);
     static void count(const Current& current, const Watches& watches) noexcept;
     void capture(const collector::UnreachableSet& unreachable,
@@ -140,6 +161,7 @@ class Pipeline {
     SiteLookup site_lookup_;
     capture::ClusterIdentifier identifier_;
     Current collection_;  // the one whose "start" came last
+    std::vector<Resurrected> resurrected_;
     bool accelerator_usable_ = false;
     std::uint64_t collections_ = 0;
     std::set<std::string> logged_contradictions_;  // names of types

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "compat/features.h"
 #include "compat/gc_list.h"
 #include "model/mistake.h"
 #include "python/guards.h"
@@ -21,6 +22,7 @@
 namespace cyclewatch::watch {
 namespace {
 
+constexpr const char* kFrozenObjects = "the objects frozen by gc.freeze()";
 constexpr std::size_t kMostLiveOwners = 100;  // groups in the report
 
 // Report files of all watches of this process, including files not written yet. The set is never
@@ -60,6 +62,14 @@ void StatsCounter::add_seconds(double own_seconds) {
 void StatsCounter::add_freed(std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     freed_bytes_ += bytes;
+}
+
+void StatsCounter::add_freed_later(int generation, std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    model::GenerationTotals& totals = model::totals_of(stats_, generation);
+    totals.freed_bytes += bytes;
+    totals.freeing += bytes > 0 ? 1 : 0;
+    totals.freeing = std::min(totals.freeing, totals.collections);
 }
 
 void StatsCounter::skip(const std::string& reason, std::uint64_t times) {
@@ -110,6 +120,8 @@ void Watch::open_store() {
     device_descriptions_ = {};
     counter_ = std::make_shared<StatsCounter>();
     store_ = std::make_shared<report::ReportStore>(program_, settings_.devices.words());
+    store_->set_unexamined(model::kStillRunning);
+    examined_ = Examined::nothing;
     located_.clear();
     unread_.clear();
     writer_ = nullptr;
@@ -159,6 +171,10 @@ Depth Watch::depth(Clock::time_point now, std::uint64_t unreachable) {
 
 void Watch::count(const CollectionCost& cost) {
     counter_->count(cost);
+    if (!cost.scan) {
+        const bool is_full = CYCLEWATCH_COLLECTIONS_ARE_FULL || cost.generation == 2;
+        examined_ = is_full && cost.is_complete ? Examined::collected : Examined::nothing;
+    }
     if (cost.scan || cost.depth == Depth::none) {
         return;
     }
@@ -225,6 +241,51 @@ void Watch::scanned(collector::HeapScope scope, Clock::time_point began, const D
     if (scope.frozen) {
         scanned_frozen_step_ = step_;
     }
+    if (scope.frozen && scope.generation == 2) {
+        examined_ = Examined::scanned;
+    }
+}
+
+const char* Watch::unexamined() const {
+    if (!observes_step()) {
+        return "the objects that became unreachable outside the observed steps";
+    }
+    switch (examined_) {
+        case Examined::nothing:
+            return "the objects that became unreachable after the last full collection";
+        case Examined::collected:
+            return cw_has_frozen_objects() != 0 ? kFrozenObjects : "";
+        case Examined::scanned:
+            break;
+    }
+    return "";
+}
+
+void Watch::end() {
+    store_->set_unexamined(unexamined());
+    if (writer_ != nullptr) {
+        writer_->changed(false);
+    }
+}
+
+void Watch::end_scan(collector::HeapScope scope) {
+    store_->set_unexamined(scope.generation < 2 ? "the objects in older generations"
+                           : scope.frozen || cw_has_frozen_objects() == 0 ? ""
+                                                                          : kFrozenObjects);
+}
+
+void Watch::write_clean_report() {
+    if (writer_ != nullptr || fork_ != 0 || !settings_.clean_report) {
+        return;
+    }
+    if (settings_.report_name.empty() && describe_program().rank < 0) {
+        return;  // only the ranks of a distributed run are counted
+    }
+    open_writer();
+    if (writer_ != nullptr) {
+        writer_->changed(true);
+        log_write_failures();
+    }
 }
 
 bool Watch::can_afford_census(Clock::time_point now) {
@@ -264,7 +325,9 @@ void Watch::add_census(std::span<const model::LiveOwner> owners, Clock::time_poi
     project_growth(fresh);
     const std::span<const model::LiveOwner> largest =
         owners.first(std::min(owners.size(), kMostLiveOwners));
-    store_->set_census(std::move(growing), {largest.begin(), largest.end()});
+    store_->set_census(std::move(growing),
+                       {largest.begin(), largest.end()},
+                       {.at = seconds_since_start(began), .step = step_});
     census_seconds_ = seconds(Clock::now() - began);
     counter_->add_seconds(census_seconds_);
     if (fresh.empty()) {
@@ -332,7 +395,9 @@ std::shared_ptr<CollectionResult> Watch::add(const model::CollectionRecord& reco
     result->fresh = std::move(added.fresh);
     result->again = std::move(added.again);
     counter_->add_owners(record.owners, result->fresh.size());
-    if (!record.scan) {
+    if (record.note == model::kFreedLater) {
+        counter_->add_freed_later(record.generation, record.released_bytes);
+    } else if (!record.scan) {
         counter_->add_freed(record.released_bytes);
     }
     open_writer();
@@ -476,7 +541,12 @@ void Watch::revise(const std::function<void(model::Finding&)>& change) {
 }
 
 model::Report Watch::report() const {
-    return store_->snapshot(stats());
+    model::Report report = store_->snapshot(stats());
+    model::ProgramInfo& program = report.processes.front();
+    if (program.unexamined == model::kStillRunning) {
+        program.unexamined = unexamined();
+    }
+    return report;
 }
 
 std::vector<std::string> Watch::report_paths() const {

@@ -76,6 +76,8 @@ struct Settings {
     std::string report_dir;               // absolute; created when needed, if missing at the start
     std::string report_name;              // without suffix; "": cyclewatch-<script>-<pid>
     bool replace_report = false;          // an existing file of that name may be replaced
+    bool clean_report = false;            // write a report without findings when the watch finishes
+    bool exit_scan = false;               // scan the whole heap when the watch finishes
     std::uint64_t min_bytes = 0;          // smaller findings are counted but not stored
     double budget = 0.01;                 // share of wall time
     bool capture_values = false;
@@ -93,6 +95,7 @@ struct CollectionCost {
     bool scan = false;
     int generation = 0;
     Depth depth = Depth::full;
+    bool is_complete = true;        // all unreachable objects were searched for owners
     std::uint64_t unreachable = 0;  // objects
     std::uint64_t reclaimed = 0;    // objects, according to the collector
     std::uint64_t examined = 0;     // objects; 0: unknown
@@ -111,6 +114,8 @@ class StatsCounter {
     void add_owners(std::uint64_t owners, std::uint64_t fresh_findings);
     // Adds `bytes` to the device memory freed by the current collection. Call this before count().
     void add_freed(std::uint64_t bytes);
+    // Adds `bytes` to the device memory freed because of an earlier collection of `generation`.
+    void add_freed_later(int generation, std::uint64_t bytes);
     [[nodiscard]] model::Stats stats() const;
     [[nodiscard]] double seconds_spent() const;  // Stats::seconds
     [[nodiscard]] Clock::time_point started() const noexcept { return started_; }
@@ -231,12 +236,21 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // Waits up to `seconds` for the report file, with the GIL released.
     void flush(double seconds);
 
+    // Records in the report what nothing has examined when the watch ends.
+    void end();
+    // Creates the report file if there is none yet, unless this is a forked child.
+    void write_clean_report();
+    // Records that a scan examined `scope` only, in a watch that exists for this scan.
+    void end_scan(collector::HeapScope scope);
+
     // Discards the findings and chooses another report file. Call this in a forked child. `fork` is
     // the number of forks so far. Further calls with the same number have no effect.
     void start_over(unsigned fork);
 
   private:
     void open_store();
+    // The objects that nothing has examined; "" if there are none.
+    [[nodiscard]] const char* unexamined() const;
     void open_writer();
     void project_growth(std::vector<model::GrowingOwner>& growing);
     [[nodiscard]] std::vector<model::Finding> large_enough(std::vector<model::Finding> findings);
@@ -267,6 +281,9 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // The steps of the last scan and of the last scan that included frozen objects.
     std::int64_t scanned_step_ = -1;
     std::int64_t scanned_frozen_step_ = -1;
+    // What has examined all objects that are unreachable now, if nothing happened since.
+    enum class Examined : std::uint8_t { nothing, collected, scanned };
+    Examined examined_ = Examined::nothing;
     bool logged_dead_ = false;
     bool logged_frozen_ = false;
     unsigned fork_ = 0;  // the last argument of start_over()

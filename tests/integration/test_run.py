@@ -296,6 +296,48 @@ def test_follow_fork(python, program, tmp_path):
     assert sorted(report.retained_bytes for report in reports) == [4000, 8000, 8000]
 
 
+WORKER_LEAKS = """
+    import multiprocessing
+
+    import cyclewatch
+
+    class Node:
+        pass
+
+    def leak(size):
+        cyclewatch.register_owner(Node, lambda node: {"device": "cpu", "nbytes": node.size})
+        node = Node()
+        node.me, node.size = node, size
+
+    if __name__ == "__main__":
+        for size in (8000, 16000):
+            worker = multiprocessing.get_context(METHOD).Process(target=leak, args=(size,))
+            worker.start()
+            worker.join()
+            print(worker.exitcode)
+        leak(4000)
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_workers_that_end_without_a_collection(python, program, tmp_path, method):
+    program(WORKER_LEAKS.replace("METHOD", repr(method)))
+    python.both("program.py", options=["-o", "one.json"])
+    assert [path.name for path in tmp_path.glob("*.json")] == ["one.json"]
+    python.both("program.py", options=["-o", "all.json", "--follow-fork"])
+    reports = [cyclewatch.Report.load(path) for path in tmp_path.glob("all*.json")]
+    assert sorted(report.retained_bytes for report in reports) == [4000, 8000, 16000]
+    assert [report.processes[0].unexamined for report in reports] == ["", "", ""]
+
+
+def test_workers_of_a_watched_program(python, program, tmp_path):
+    watching = "    cyclewatch.warn_tensor_cycles(devices='cpu', formats='json')\n        for size"
+    program(WORKER_LEAKS.replace("METHOD", "'fork'").replace("    for size", watching))
+    python.start("program.py")
+    reports = [cyclewatch.Report.load(path) for path in tmp_path.glob("cyclewatch-*.json")]
+    assert sorted(report.retained_bytes for report in reports) == [4000, 8000, 16000]
+
+
 def test_fail_changes_only_a_status_of_zero(python, program):
     program(LEAK)
     outcome = python.run("--fail", "program.py")
@@ -333,9 +375,75 @@ def test_headline_and_report_path_are_printed_unless_quiet(python, program, tmp_
     quiet = python.run("--quiet", "-f", "-o", "report.json", "program.py")
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, b"done\n", b"")
     program("")
-    assert python.run("program.py").stderr == b""
-    clean = python.run("-f", "-o", "report.json", "program.py").stderr.decode().splitlines()
-    assert clean == ["no reference cycle kept a tensor alive", f"report: {tmp_path}/report.json"]
+    assert python.run("-q", "program.py").stderr == b""
+    line = r"cyclewatch: \d+ collections? watched, no tensor cycle found, overhead [\d.e-]+ %"
+    (clean,) = python.run("program.py").stderr.decode().splitlines()
+    assert re.fullmatch(line, clean)
+    clean, path = python.run("-f", "-o", "report.json", "program.py").stderr.decode().splitlines()
+    assert re.fullmatch(line, clean)
+    assert path == f"report: {tmp_path}/report.json"
+    assert python.start("program.py", CYCLEWATCH="1").stderr == b""
+
+
+# No collection of the program examines the cycles.
+UNCOLLECTED = LEAK.replace("gc.collect()", "")
+
+
+def test_exit_scan_finds_what_no_collection_examined(python, program, tmp_path):
+    program(UNCOLLECTED)
+    python.both("program.py", options=["-o", "scanned.json"])
+    report = cyclewatch.Report.load(tmp_path / "scanned.json")
+    (finding,) = report.findings
+    assert (finding.occurrences, finding.collected) == (3, "not yet")
+    assert (finding.collections, finding.scans) == (0, 1)
+    assert report.processes[0].unexamined == ""
+    assert "3 cycles in 1 scan" in finding.to_text()
+    assert python.run("--fail", "program.py").returncode == 1
+    start = "import cyclewatch\ncyclewatch.warn_tensor_cycles(devices='cpu')\n"
+    program(start + textwrap.dedent(UNCOLLECTED))
+    outcome = python.start("program.py")
+    assert b"3 reference cycles through Node keep 11.7 KiB" in outcome.stderr
+
+
+def test_without_the_exit_scan_the_line_says_what_was_not_examined(python, program, tmp_path):
+    program(UNCOLLECTED)
+    outcome = python.run("--no-exit-scan", "-o", "after.json", "program.py")
+    line = outcome.stderr.decode().splitlines()[0]
+    assert "no tensor cycle found; not examined: the objects that became unreachable" in line
+    report = cyclewatch.Report.load(tmp_path / "after.json")
+    assert report.findings == []
+    assert report.processes[0].unexamined.startswith("the objects that became unreachable")
+    assert "Not examined: the objects that became unreachable" in report.to_text()
+    python.run("-o", "before.json", "program.py")
+    (finding,) = cyclewatch.Report.load(tmp_path / "before.json").findings
+    for command in (
+        ["verify", "-e", finding.signature, "before.json", "after.json"],
+        ["diff", "--fail", "before.json", "after.json"],
+    ):
+        refused = python.start("-m", "cyclewatch", *command)
+        assert refused.returncode == 3
+        assert b"after.json was not examined to its end" in refused.stderr
+    fixed = python.run("-o", "fixed.json", program_without_leak(tmp_path))
+    assert fixed.returncode == 0
+    words = ["verify", "-e", finding.signature, "before.json", "fixed.json"]
+    assert python.start("-m", "cyclewatch", *words).returncode == 0
+
+
+def program_without_leak(folder):
+    path = folder / "fixed.py"
+    path.write_text(textwrap.dedent(LEAK).replace("self.me = self", "pass"))
+    return path
+
+
+def test_clean_ranks_are_counted(python, program, tmp_path):
+    for rank, source in enumerate([LEAK, "print('clean')"]):
+        program(source)
+        python.start("program.py", CYCLEWATCH="1", CYCLEWATCH_FORMAT="json", RANK=str(rank))
+    reports = [cyclewatch.Report.load(path) for path in tmp_path.glob("*.json")]
+    merged = cyclewatch.Report.merge(reports)
+    assert [process.rank for process in merged.processes] == [0, 1]
+    assert "1 of 2" in merged.to_html()
+    assert len(merged.findings[0].by_process) == 1
 
 
 def test_stderr_closed_by_the_program(python, program):
@@ -394,13 +502,13 @@ def test_collect_at_exit_and_collect_every(python, program, tmp_path, before):
     python.both("program.py", options=["-o", "without.json"])
     (finding,) = cyclewatch.Report.load(tmp_path / "without.json").findings
     assert (finding.occurrences, finding.collected) == (3, "not yet")
-    python.both("program.py", options=["-o", "never.json", "--scan-every", "0"])
+    python.both("program.py", options=["-o", "never.json", "--no-exit-scan"])
     assert cyclewatch.Report.load(tmp_path / "never.json").findings == []
     python.both("program.py", options=["-o", "with.json", "--collect-at-exit"])
     (finding,) = cyclewatch.Report.load(tmp_path / "with.json").findings
     assert (finding.occurrences, finding.collected) == (3, "yes")
     program(before + WAITS_FOR_A_COLLECTION)
-    outcome = python.run("--collect-every", "0.01", "program.py")
+    outcome = python.run("--collect-every", "0.01", "-q", "program.py")
     assert (outcome.stdout, outcome.stderr) == (b"collected\n", b"")
 
 
@@ -478,8 +586,36 @@ def test_scan_every_reports_while_the_program_runs(python, program, tmp_path):
 
 def test_scan_every_scans_only_while_collection_is_off(python, program, tmp_path):
     program("import time\nend = time.monotonic() + 0.3\nwhile time.monotonic() < end: pass\n")
-    python.run("--scan-every", "0.001", "-o", "scanned.json", "program.py")
+    options = ["--scan-every", "0.001", "--no-exit-scan", "-o", "scanned.json"]
+    python.run(*options, "program.py")
     assert cyclewatch.Report.load(tmp_path / "scanned.json").stats.scans == 0
+
+
+# Each collection takes longer than the interval. Counts those that run while ten steps are made.
+SLOW_COLLECTIONS = """
+    import gc, time
+
+    def slow(phase, info):
+        if phase == "stop":
+            collections.append(time.perf_counter())
+            while time.perf_counter() < collections[-1] + 0.05:
+                pass
+
+    collections = []
+    gc.disable()
+    gc.callbacks.append(slow)
+    while len(collections) < 4:
+        pass
+    between = [after - before for before, after in zip(collections, collections[1:])]
+    print(min(between) > 0.05 + 0.05 * WAIT)
+"""
+
+
+@pytest.mark.parametrize(("options", "wait"), [([], 8.9), (["--budget", "0.5"], 0.9)])
+def test_periodic_calls_leave_time_to_the_program(python, program, options, wait):
+    program(SLOW_COLLECTIONS.replace("WAIT", str(wait)))
+    outcome = python.run("--collect-every", "0.001", "-q", *options, "program.py")
+    assert (outcome.stdout, outcome.stderr) == (b"True\n", b"")
 
 
 GROWS_UNTIL_REPORTED = """\
@@ -541,10 +677,10 @@ def test_frozen_garbage_is_reported_at_exit(python, program, tmp_path):
 
 def test_out_of_memory_error_is_explained_unless_disabled(python, program):
     program("raise MemoryError")
-    (line, *_) = reversed(python.run("program.py").stderr.decode().splitlines())
+    (line, *_) = reversed(python.run("-q", "program.py").stderr.decode().splitlines())
     (report,) = python.folder.glob("cyclewatch-program-*-oom.txt")
     assert line.startswith("cyclewatch: out of memory on cpu: ")
     assert line.endswith(f"; report: {report}")
-    assert "cyclewatch" not in python.run("--no-oom", "program.py").stderr.decode()
+    assert "cyclewatch" not in python.run("-q", "--no-oom", "program.py").stderr.decode()
     off = python.start("program.py", CYCLEWATCH="1", CYCLEWATCH_NO_OOM="1")
     assert "cyclewatch" not in off.stderr.decode()

@@ -162,3 +162,23 @@ def test_fails(tensors_released):
     assert False
 """
     run(test_it=source).assert_outcomes(failed=1)
+
+
+def test_owners_without_a_gc_header(run):
+    source = """
+def read(page):
+    memory = {"device": "cpu", "nbytes": 4096, "data_ptr": id(page)}
+    return memory if len(page) == 123 else None
+
+cyclewatch.register_owner(bytearray, read)
+kept = []
+
+def test_keeps(tensors_released):
+    kept.append(bytearray(123))
+
+def test_releases(tensors_released):
+    bytearray(123)
+"""
+    result = run(test_it="import cyclewatch\n" + source)
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*held by module global test_it.kept -> kept[[]0]"])

@@ -2,6 +2,7 @@
 """live_owners(): the largest reachable tensors, and the objects that hold them."""
 
 import gc
+import sys
 import weakref
 
 import pytest
@@ -52,11 +53,83 @@ def test_equal_paths_are_one_group():
     del extra
 
 
+# A size that no other object has.
+PAGE = (1 << 20) + 123
+
+
+@pytest.fixture
+def pages_are_owners():
+    def read(page):
+        return {"device": "cpu", "nbytes": PAGE, "data_ptr": id(page)} if len(page) == 123 else None
+
+    cyclewatch.register_owner(bytearray, read)
+    yield
+    cyclewatch.unregister_owner(bytearray)
+
+
+def pages():
+    return [owner for owner in cyclewatch.live_owners(1000) if owner.type == "bytearray"]
+
+
+@pytest.mark.usefixtures("pages_are_owners")
+def test_owners_without_a_gc_header():
+    assert not gc.is_tracked(bytearray(123))
+    layer = Layer(10)
+    layer.weight = bytearray(123)
+    layers.append(layer)
+    del layer
+    (owner,) = pages()
+    assert (owner.count, owner.nbytes) == (1, PAGE)
+    assert str(owner.held_by[0]) == f"module global {__name__}.layers -> layers[0].weight"
+    # The collector does not track this dict and this tuple either.
+    layers[0] = {"page": bytearray(123)}
+    gc.collect()
+    assert not gc.is_tracked(layers[0]) or sys.version_info >= (3, 14)
+    (owner,) = pages()
+    assert str(owner.held_by[0]) == f"module global {__name__}.layers -> layers[0]['page']"
+    layers.clear()
+    local = bytearray(123)
+    (owner,) = pages()
+    assert str(owner.held_by[0]) == "test_owners_without_a_gc_header() local local"
+    del local
+    assert pages() == []
+
+
+@pytest.mark.usefixtures("pages_are_owners")
+def test_unreachable_owners_without_a_gc_header_are_left_out():
+    layer = Layer(10)
+    layer.me, layer.weight = layer, bytearray(123)
+    assert len(pages()) == 1
+    del layer
+    assert pages() == []
+    gc.collect()
+
+
+@pytest.mark.usefixtures("pages_are_owners")
+def test_growth_of_owners_without_a_gc_header():
+    before = cyclewatch.census()
+    layers.extend(bytearray(123) for _ in range(4))
+    (growth,) = cyclewatch.census().diff(before)
+    assert (growth.nbytes, growth.count) == (4 * PAGE, 4)
+
+
+def test_message_if_all_groups_are_too_small(caplog):
+    layers.append(Layer(1000))
+    assert cyclewatch.live_owners(min_bytes=1 << 40) == []
+    (record,) = caplog.records
+    assert "each smaller than min_bytes=1099511627776; pass min_bytes=0" in record.getMessage()
+    caplog.clear()
+    assert cyclewatch.live_owners(devices="cuda:7", min_bytes=1 << 40) == []
+    assert caplog.records == []
+
+
 def test_small_groups_and_other_devices_are_left_out():
     layers.append(Layer((1 << 20) - 1))
     assert owners() == []
     assert len(owners(min_bytes=0)) == 1
-    assert len(owners(min_bytes=0, device="cpu")) == 1
+    assert len(owners(min_bytes=0, devices="cpu")) == 1
+    assert len(owners(min_bytes=0, devices=["cpu:0"])) == 0
+    assert len(owners(min_bytes=0, device="cpu")) == 1  # the former spelling
     assert len(owners(min_bytes=0, device="cpu:0")) == 0
     assert owners(min_bytes=0, device="cuda:0") == []
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arguments, budget and callbacks of watches; readers, devices and resurrection of owners."""
 
+import asyncio
 import gc
 import logging
 import time
@@ -230,6 +231,61 @@ def test_resurrected_owner_is_reported_when_it_is_freed():
         Node(saved.pop())
         gc.collect()
         assert watch.report().retained_bytes == 10
+
+
+def test_resurrected_owner_that_no_later_collection_finds():
+    saved = []
+
+    class Saves(Node):
+        def __del__(self):
+            saved.append(self)
+
+    with cyclewatch.watch(budget=1, devices="cpu") as watch:
+        watch.step(7)
+        Saves(Buffer(10))
+        gc.collect()
+        watch.step(8)
+        assert watch.report().findings == []
+        saved.pop().me = None  # freed by its reference count
+        report = watch.report()
+        gc.collect()
+        assert watch.report().retained_bytes == 10
+    (finding,) = report.findings
+    assert (finding.retained_bytes, finding.collections, finding.collected) == (10, 1, "yes")
+    (collection,) = report.collections
+    assert (collection.step, collection.number) == (7, finding.first_collection)
+    assert collection.note.startswith("a finalizer resurrected these objects")
+    assert sum(each.freed_bytes for each in report.generations) == 10
+
+
+def test_abandoned_asynchronous_generators_are_reported():
+    class Request:
+        stream = None
+
+    async def generate(request):
+        cache = Buffer(4096)
+        for _ in range(10):
+            await asyncio.sleep(0)
+            yield request, cache
+
+    async def abandon():
+        request = Request()
+        request.stream = generate(request)
+        async for _ in request.stream:
+            break
+
+    async def main():
+        for _ in range(3):
+            await abandon()
+        gc.collect()  # the event loop resurrects the generators, to close them
+        for _ in range(4):
+            await asyncio.sleep(0)
+
+    with cyclewatch.watch(budget=1, devices="cpu") as watch:
+        asyncio.run(main())
+    (finding,) = watch.report().findings
+    assert (finding.occurrences, finding.retained_bytes) == (3, 3 * 4096)
+    assert "aclose()" in finding.advice
 
 
 def test_findings_below_min_bytes_are_counted_as_skipped():

@@ -5,6 +5,7 @@
 //                     "dtype": ...} or None
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -20,6 +21,13 @@ class RegisteredReader final : public OwnerReader {
     void add(PyTypeObject* type, PyObject* reader);
     bool remove(PyTypeObject* type);
     [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
+    // True if instances of a registered type have no GC header, so the collector does not list
+    // them.
+    [[nodiscard]] bool has_untracked_type() const noexcept {
+        return std::ranges::any_of(entries_, [](const Entry& entry) {
+            return PyType_IS_GC(reinterpret_cast<PyTypeObject*>(entry.type.get())) == 0;
+        });
+    }
 
     [[nodiscard]] bool recognises(PyTypeObject* type) const noexcept override;
     // RUNS PYTHON: the user's reader, and sys.unraisablehook the first time the reader raises an

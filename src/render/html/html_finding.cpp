@@ -79,7 +79,7 @@ std::string heading(const Finding& finding, std::size_t rank) {
     std::string facts =
         element("span", "bytes", format_bytes(own ? finding.retained_bytes : finding.shared_bytes));
     facts += element("span", "", base::counted(finding.occurrences, "cycle"));
-    facts += element("span", "", "in " + base::counted(finding.collections, "collection"));
+    facts += element("span", "", "in " + occasions(finding));
     if (finding.dead_for_at_most > 0) {
         facts += element(
             "span", "", "unreachable for up to " + base::format_duration(finding.dead_for_at_most));
@@ -367,7 +367,10 @@ std::string at_step(std::int64_t step) {
 
 std::string when_section(const Finding& finding) {
     std::string sentence = "First seen " + base::format_duration(finding.first_seen) +
-                           " into the run, in collection " +
+                           " into the run, in " +
+                           (finding.scans == 0         ? "collection "
+                            : finding.collections == 0 ? "scan "
+                                                       : "collection or scan ") +
                            base::format_count(finding.first_collection);
     if (!finding.by_process.empty()) {
         sentence += at_step(finding.by_process.front().first_step);

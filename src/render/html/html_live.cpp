@@ -145,6 +145,12 @@ std::string growing_row(const model::Report& report,
            device_cell(report, growing) + "</tr>\n";
 }
 
+// States when the tensors were listed.
+std::string census_line(const model::Report& report) {
+    const std::string when = census_words(report);
+    return when.empty() ? when : element("p", "quiet", "Census at " + when + ".") + "\n";
+}
+
 std::string panel(std::string_view id, std::string_view title, const std::string& contents) {
     std::string out = "<section id=\"";
     out.append(id).append("\" class=\"panel\" aria-labelledby=\"").append(id).append("-title\">");
@@ -184,16 +190,16 @@ std::string growing_section(const model::Report& report) {
     }
     return panel("growing",
                  "What grows?",
-                 table("Tensors whose memory grew from census to census",
-                       {{"Growth", true},
-                        {"Held by"},
-                        {"Size", true},
-                        {"Memory full in", true},
-                        {"Number", true},
-                        {"Tensor"},
-                        {"Device"}},
-                       rows,
-                       report.growing->size()));
+                 census_line(report) + table("Tensors whose memory grew from census to census",
+                                             {{"Growth", true},
+                                              {"Held by"},
+                                              {"Size", true},
+                                              {"Memory full in", true},
+                                              {"Number", true},
+                                              {"Tensor"},
+                                              {"Device"}},
+                                             rows,
+                                             report.growing->size()));
 }
 
 std::string live_section(const model::Report& report) {
@@ -209,13 +215,17 @@ std::string live_section(const model::Report& report) {
     for (std::size_t i = 0; i < shown; ++i) {
         rows += live_row(report, i, static_cast<double>(largest));
     }
-    return panel(
-        "live-owners",
-        "What is alive?",
-        table("The largest reachable tensors",
-              {{"Size", true}, {"Held by"}, {"Category"}, {"Number", true}, {"Tensor"}, {"Device"}},
-              rows,
-              report.live_owners->size()));
+    return panel("live-owners",
+                 "What is alive?",
+                 census_line(report) + table("The largest reachable tensors",
+                                             {{"Size", true},
+                                              {"Held by"},
+                                              {"Category"},
+                                              {"Number", true},
+                                              {"Tensor"},
+                                              {"Device"}},
+                                             rows,
+                                             report.live_owners->size()));
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ std::string bar(std::uint64_t own, std::uint64_t shared, double largest) {
 std::string collection_row(const CollectionRecord& record) {
     const auto number = [](const std::string& text) { return element("td", "number", text); };
     return "<tr>" + number(base::format_count(record.number)) +
+           element("td", "", record.scan ? "scan" : "collection") +
            number(std::to_string(record.generation)) +
            number(base::format_duration(record.started_at)) +
            number(base::format_duration(record.duration)) +
@@ -68,6 +69,22 @@ std::string bar_list(const model::Report& report,
     return out + "</ol>\n";
 }
 
+// "1 collection that freed device memory, and 50 scans that found such memory".
+std::string searches_of(const model::Report& report) {
+    const auto scans = static_cast<std::uint64_t>(
+        std::ranges::count_if(report.collections, &CollectionRecord::scan));
+    const std::uint64_t collections = report.collections.size() - scans;
+    std::string text;
+    if (collections > 0) {
+        text = base::counted(collections, "collection") + " that freed device memory";
+    }
+    if (scans > 0) {
+        text += (text.empty() ? "" : ", and ") + base::counted(scans, "scan") +
+                " that found unreachable device memory";
+    }
+    return text;
+}
+
 std::string collection_table(const model::Report& report) {
     if (report.collections.empty()) {
         return {};
@@ -78,24 +95,26 @@ std::string collection_table(const model::Report& report) {
         rows += collection_row(report.collections[i]);
     }
     std::string head;
-    for (const char* title : {"Number",
-                              "Generation",
-                              "Start",
-                              "Duration",
-                              "Overhead",
-                              "Unreachable",
-                              "Owners",
-                              "Freed"}) {
-        head.append("<th scope=\"col\" class=\"number\">").append(title).append("</th>");
+    const auto add = [&head](const char* title, bool is_number) {
+        head.append("<th scope=\"col\"").append(is_number ? " class=\"number\">" : ">");
+        head.append(title).append("</th>");
+    };
+    add("Number", true);
+    add("Kind", false);
+    for (const char* title :
+         {"Generation", "Start", "Duration", "Overhead", "Unreachable", "Owners", "Bytes"}) {
+        add(title, true);
     }
-    head += "<th scope=\"col\">Note</th>";
-    std::string out =
-        "<details><summary>" + base::counted(report.collections.size(), "collection") +
-        " that freed device memory</summary>\n" +
-        scrolling_table("Collections that found unreachable owners of device memory", head, rows);
+    add("Note", false);
+    std::string out = "<details><summary>" + searches_of(report) + "</summary>\n" +
+                      scrolling_table(
+                          "Collections and scans that found unreachable owners of device memory. A "
+                          "collection frees these bytes, a scan does not.",
+                          head,
+                          rows);
     const std::uint64_t older = report.collections.size() - shown;
     if (older > 0) {
-        out += element("p", "more", base::counted(older, "earlier collection") + " not shown");
+        out += element("p", "more", base::counted(older, "earlier row") + " not shown");
     }
     return out + "</details>\n";
 }

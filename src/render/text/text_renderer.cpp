@@ -213,7 +213,8 @@ void append_live_owners(std::string& out, const model::Report& report, std::size
     if (!report.live_owners || report.live_owners->empty()) {
         return;
     }
-    out += "\nAlive:\n";
+    const std::string when = census_words(report);
+    out += "\nAlive" + (when.empty() ? "" : " at " + when) + ":\n";
     const std::size_t shown = std::min(report.live_owners->size(), kMostLiveOwners);
     for (const model::LiveOwner& owner : std::span(*report.live_owners).first(shown)) {
         append_wrapped(out, live_owner_sentence(owner), width, "  ");
@@ -227,7 +228,8 @@ void append_growing(std::string& out, const model::Report& report, std::size_t w
     if (!report.growing || report.growing->empty()) {
         return;
     }
-    out += "\nGrows:\n";
+    const std::string when = census_words(report);
+    out += "\nGrows" + (when.empty() ? "" : ", up to the census at " + when) + ":\n";
     for (const model::GrowingOwner& growing : *report.growing) {
         append_wrapped(out, growth_sentence(growing), width, "  ");
     }

@@ -74,8 +74,51 @@ TEST(Summary, StatesThatTheTotalsAreLowerBounds) {
     report.findings.clear();
     report.devices = {"cuda"};
     EXPECT_EQ(summary_sentence(report),
-              "No reference cycle that kept cuda memory alive was found in the 6 of 10 collections "
-              "searched within the budget.");
+              "No unreachable cuda memory was found in the 6 of 10 collections searched within the "
+              "budget.");
+}
+
+TEST(Summary, StatesWhatWasNotExamined) {
+    model::Report report;
+    report.devices = {"cuda"};
+    report.stats.collections = 3;
+    report.stats.scans = 1;
+    report.stats.unreachable = 50;
+    report.processes.resize(1);
+    const std::string found =
+        "No unreachable cuda memory was found: 3 collections and 1 scan in 0 s found 50 "
+        "unreachable objects, none of which owned such memory.";
+    EXPECT_EQ(summary_sentence(report), found) << "written by an earlier version";
+    report.processes.front().unexamined = "";
+    EXPECT_EQ(summary_sentence(report), found);
+    report.processes.front().unexamined = "the objects at the end";
+    EXPECT_EQ(summary_sentence(report), found + " Not examined: the objects at the end.");
+    report.processes.resize(4);
+    EXPECT_EQ(summary_sentence(report),
+              found + " Not examined: the objects at the end (in 1 of 4 processes).");
+}
+
+TEST(Summary, DistinguishesScansFromCollections) {
+    model::Finding finding = finding_of(2, 51);
+    finding.collections = 1;
+    EXPECT_TRUE(seen_sentence(finding).starts_with("51 cycles in 1 collection"));
+    finding.scans = 50;
+    EXPECT_TRUE(seen_sentence(finding).starts_with("51 cycles in 1 collection and 50 scans"));
+    finding.collections = 0;
+    EXPECT_TRUE(seen_sentence(finding).starts_with("51 cycles in 50 scans"));
+}
+
+TEST(Summary, StatesWhenTheCensusWasTaken) {
+    model::Report report;
+    EXPECT_EQ(census_words(report), "");
+    report.censuses = {{0, 3.5, -1}};
+    EXPECT_EQ(census_words(report), "3.5 s into the run");
+    report.censuses = {{0, 3.5, 1200}};
+    EXPECT_EQ(census_words(report), "step 1,200, 3.5 s into the run");
+    report.censuses = {{0, 3.5, 1200}, {1, 3.5, 1200}};
+    EXPECT_EQ(census_words(report), "step 1,200 of 2 processes");
+    report.censuses = {{0, 3.5, 1200}, {1, 3.5, 1205}};
+    EXPECT_EQ(census_words(report), "steps 1,200 to 1,205 of 2 processes");
 }
 
 TEST(Summary, StatesTheGrowthOfLiveTensorsIfThereIsNoCycle) {
@@ -97,6 +140,8 @@ constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
 
 model::Report make_report(std::vector<model::GenerationTotals> generations) {
     model::Report report;
+    report.processes.resize(1);
+    report.processes.front().unexamined = "";
     report.stats.elapsed = 100;
     report.stats.generations = std::move(generations);
     model::update_shares(report.stats);
@@ -158,6 +203,26 @@ TEST(Generations, DescribesCollectionsThatFreedNoDeviceMemory) {
     EXPECT_EQ(collections_sentence(make_report({{.collections = 1, .seconds = 1.9}})),
               "The only collection freed no device memory and took 1.9 % of the run. "
               "Disabling automatic collection would not increase device memory use.");
+}
+
+TEST(Generations, AdvisesToDisableCollectionOnlyIfEverythingWasExamined) {
+    const model::Report clean = make_report({{.collections = 42, .seconds = 1.9}});
+    const std::string advice = "Disabling automatic collection";
+    EXPECT_NE(collections_sentence(clean).find(advice), std::string::npos);
+    model::Report report = clean;
+    report.processes.front().unexamined = "the objects at the end";
+    EXPECT_EQ(collections_sentence(report).find(advice), std::string::npos);
+    report.processes.front().unexamined.reset();
+    EXPECT_EQ(collections_sentence(report).find(advice), std::string::npos) << "unknown";
+    report = clean;
+    report.stats.owners = 1;
+    EXPECT_EQ(collections_sentence(report).find(advice), std::string::npos);
+    report = clean;
+    report.stats.skipped["scans: over budget"] = 1;
+    EXPECT_EQ(collections_sentence(report).find(advice), std::string::npos);
+    report = clean;
+    add_finding(report, "cw1-a", model::Status::fresh, model::Collected::not_yet);
+    EXPECT_EQ(collections_sentence(report).find(advice), std::string::npos);
 }
 
 TEST(Generations, DescribesCollectionsThatAllFreedDeviceMemory) {

@@ -20,7 +20,7 @@ using ::testing::Not;
 
 TEST(Svg, ReportsThatNothingWasFound) {
     EXPECT_THAT(render_svg(testing::make_quiet_report()),
-                HasSubstr("No reference cycle kept cuda memory alive"));
+                HasSubstr("No unreachable cuda memory was found"));
 }
 
 TEST(Svg, ExplainsItsColours) {

@@ -311,12 +311,11 @@ TEST(Text, ReportsRetainedAndSharedMemory) {
 
 TEST(Text, ReportsThatNothingWasFound) {
     const std::string text = render_text(testing::make_quiet_report());
-    EXPECT_THAT(text,
-                HasSubstr("No reference cycle kept cuda memory alive: 123 collections in 34.5 s"));
-    EXPECT_THAT(render_text(model::Report{}), HasSubstr("no collection ran"));
+    EXPECT_THAT(text, HasSubstr("No unreachable cuda memory was found: 123 collections in 34.5 s"));
+    EXPECT_THAT(render_text(model::Report{}), HasSubstr("No collection ran"));
     model::Report report = testing::make_quiet_report();
     report.devices = {"auto"};
-    EXPECT_THAT(render_text(report), HasSubstr("No reference cycle kept device memory alive"));
+    EXPECT_THAT(render_text(report), HasSubstr("No unreachable device memory was found"));
 }
 
 }  // namespace

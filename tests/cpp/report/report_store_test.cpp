@@ -109,6 +109,17 @@ TEST_F(ReportStoreTest, MergesEqualFindings) {
     EXPECT_EQ(merged.by_process, expected) << "first seen before the program set a step";
 }
 
+TEST_F(ReportStoreTest, CountsScansSeparately) {
+    model::CollectionRecord scan = record(2);
+    scan.scan = true;
+    store_.add(scan, {finding("a", 8)});
+    EXPECT_EQ(first().collections, 0U);
+    EXPECT_EQ(first().scans, 1U);
+    store_.add(record(3), {finding("a", 8)});
+    EXPECT_EQ(first().collections, 1U);
+    EXPECT_EQ(first().scans, 1U);
+}
+
 TEST_F(ReportStoreTest, CountsEqualOwnersTogether) {
     store_.add(record(1), {finding("a", 8, {owner(8, "A.w", 2)})});
     store_.add(record(2), {finding("a", 8, {owner(8, "A.w", 3), owner(64, "A.v")})});

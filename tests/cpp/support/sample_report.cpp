@@ -22,7 +22,7 @@ constexpr std::uint64_t kMiB = 1024 * 1024;
 model::Report make_quiet_report() {
     model::Report report;
     report.processes = {
-        {"train.py", 4242, 0, "3.11.7", "0.1.0", "2026-01-31T12:00:00Z", "ride-along"}};
+        {"train.py", 4242, 0, "3.11.7", "0.1.0", "2026-01-31T12:00:00Z", "ride-along", ""}};
     report.devices = {"cuda"};
     report.stats.collections = 123;
     report.stats.unreachable = 45678;
@@ -53,7 +53,7 @@ model::Report make_sample_report() {
 model::Report make_merged_report() {
     model::Report report = make_sample_report();
     report.processes.push_back(
-        {"train.py", 4243, 1, "3.11.7", "0.1.0", "2026-01-31T12:00:01Z", "ride-along"});
+        {"train.py", 4243, 1, "3.11.7", "0.1.0", "2026-01-31T12:00:01Z", "ride-along", ""});
     Finding& shared = report.findings.front();
     shared.by_process.push_back({1, 36, 100 * kMiB, 4.25, 140});
     shared.by_process.front().occurrences -= 36;
@@ -70,6 +70,7 @@ model::Report make_hostile_report(const std::string& text) {
     model::ProgramInfo& program = report.processes.front();
     program.script = program.python_version = program.cyclewatch_version = text;
     program.started_at = program.strategy = text;
+    program.unexamined = text;
     report.devices = {text};
     report.notes = {text};
     report.stats.skipped = {{text, 1}};

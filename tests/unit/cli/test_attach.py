@@ -107,7 +107,7 @@ def test_report_of_a_process_that_does_not_use_cyclewatch(command, remote_exec, 
     assert len(remote_exec) == 2
     assert not os.path.exists(os.path.dirname(remote_exec[0][1]))
     text = command("show", tmp_path / name, "--width", "200").out
-    assert "\nAlive:\n  3.9 KiB: 1 x torch.Tensor [1000] float32 on cpu, other, held by " in text
+    assert "s into the run:\n  3.9 KiB: 1 x torch.Tensor [1000] float32 on cpu, other, " in text
     assert "What is alive?" in report.to_html()
 
 

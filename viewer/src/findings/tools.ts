@@ -66,7 +66,7 @@ function outcome(state: State): HTMLElement {
         text.textContent = narrowed ? `${shown.length} of ${total}` : total;
         if (choice.collection !== undefined) {
             const record = state.report.collections[choice.collection.index];
-            text.textContent += ` in collection ${record?.number ?? "?"}`;
+            text.textContent += ` in ${record?.scan ? "scan" : "collection"} ${record?.number ?? "?"}`;
         }
         clear.hidden = !narrowed;
         if (!first) {

@@ -91,6 +91,7 @@ export interface Collection {
     process: number; // index into processes
     number: number;
     generation: number;
+    scan: boolean; // finds unreachable memory, but frees nothing
     started_at: number;
     duration: number;
     dead_for_at_most: number; // seconds since an earlier collection could have freed it

@@ -57,7 +57,7 @@ function axes({ x, y }: Frame): SVGGElement {
     return group;
 }
 
-// The byte range that the collection freed.
+// The byte range that the collection freed or the scan found.
 function span(tooth: Tooth, series: Series): [number, number] {
     const bottom = series.measured ? tooth.after : 0;
     return [bottom + tooth.released, bottom];
@@ -81,7 +81,7 @@ function drop(tooth: Tooth, series: Series, { x, y }: Frame): SVGLineElement {
     const at = place(x, tooth.at);
     const [top, bottom] = span(tooth, series);
     return makeSvg("line", {
-        class: "drop",
+        class: tooth.scan ? "drop found" : "drop",
         "data-collection": tooth.collection,
         x1: at,
         x2: at,

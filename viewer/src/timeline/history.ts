@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chart on each card: memory freed over the run.
+// The chart on each card: memory found over the run.
 import { make, makeSvg } from "../page/dom";
 import { formatBytes, formatDuration } from "../page/format";
 import { onFirstVisible } from "../page/lazy";
@@ -25,7 +25,7 @@ function bytesBySlice(report: Report, until: number): Map<string, number[]> {
 
 function strip(slices: readonly number[], until: number): HTMLElement {
     const most = Math.max(...slices);
-    const label = `Memory freed over the run, at most ${formatBytes(most)} per interval`;
+    const label = `Memory found over the run, at most ${formatBytes(most)} per interval`;
     const svg = makeSvg("svg", {
         class: "history",
         role: "img",

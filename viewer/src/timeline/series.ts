@@ -2,20 +2,21 @@
 // Memory of one process on one device, sampled at its collections.
 import type { Collection, Report } from "../report/schema";
 
-// One collection: memory in use before and after it.
+// One collection or scan: memory in use before and after it.
 export interface Tooth {
+    scan: boolean; // nothing was freed
     collection: number; // index into report.collections
     at: number; // seconds since the watch began
     before: number;
     after: number;
-    released: number; // bytes retained by cycles
+    released: number; // bytes retained by cycles: freed, or found by a scan
     waited: number; // seconds they were unreachable, at most
 }
 
 export interface Series {
     process: number;
     device: string;
-    // False: the memory in use is unknown, and `before` is the freed memory.
+    // False: the memory in use is unknown, and `before` is the freed memory or the found memory.
     measured: boolean;
     teeth: Tooth[];
     released: number;
@@ -25,6 +26,7 @@ function tooth(record: Collection, collection: number, device: string): Tooth | 
     const memory = record.device_memory.find((sample) => sample.device === device);
     return (
         memory && {
+            scan: record.scan,
             collection,
             at: record.started_at,
             before: memory.used_before,
@@ -38,7 +40,8 @@ function tooth(record: Collection, collection: number, device: string): Tooth | 
 function unmeasured(record: Collection, collection: number): Tooth {
     const released = record.released_bytes;
     const waited = record.dead_for_at_most;
-    return { collection, at: record.started_at, before: released, after: 0, released, waited };
+    const { scan, started_at: at } = record;
+    return { scan, collection, at, before: released, after: 0, released, waited };
 }
 
 // Sorted by freed memory, largest first.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline: memory in use over the run, and the memory that each collection freed.
+// The timeline: memory in use over the run, the memory that each collection freed, and the memory
+// that each scan found.
 import { announce, byId, field, make } from "../page/dom";
 import { counted, formatBytes, formatCount, formatDuration, processName } from "../page/format";
 import type { State } from "../findings/state";
@@ -16,9 +17,12 @@ function describe(state: State, series: Series, tooth: Tooth): string {
     const memory = series.measured
         ? `, ${series.device} ${formatBytes(tooth.before)} → ${formatBytes(tooth.after)}`
         : "";
+    const what = record.scan
+        ? `Scan ${formatCount(record.number)}`
+        : `Collection ${formatCount(record.number)} (generation ${record.generation})`;
     return (
-        `Collection ${formatCount(record.number)} (generation ${record.generation}) at ` +
-        `${formatDuration(record.started_at)}: freed ${formatBytes(tooth.released)} of ` +
+        `${what} at ${formatDuration(record.started_at)}: ${record.scan ? "found" : "freed"} ` +
+        `${formatBytes(tooth.released)} of ` +
         `${counted(record.owners, "owner")}${memory}; took ${formatDuration(record.duration)}` +
         (tooth.waited > 0 ? `; unreachable for up to ${formatDuration(tooth.waited)} before` : "")
     );
@@ -27,19 +31,49 @@ function describe(state: State, series: Series, tooth: Tooth): string {
 function overview(state: State, series: Series): string {
     const [only, ...others] = series.teeth;
     if (only !== undefined && others.length === 0) {
-        return `${describe(state, series, only)}. No other collection freed memory of cycles.`;
+        return `${describe(state, series, only)}. No other collection or scan found memory of cycles.`;
     }
     return (
-        `${counted(series.teeth.length, "collection")} freed ${formatBytes(series.released)} of ` +
-        "memory kept alive by cycles. Hover over one or use the arrow keys; click it or press Enter to " +
-        "see its findings."
+        `${totals(series.teeth)} of memory kept alive by cycles. Hover over one or use the arrow keys; ` +
+        "click it or press Enter to see its findings."
     );
+}
+
+// "2 collections freed 3 MiB, and 50 scans found 4 MiB".
+export function totals(teeth: readonly Tooth[]): string {
+    const clauses = [];
+    for (const [scan, noun, verb] of [
+        [false, "collection", "freed"],
+        [true, "scan", "found"],
+    ] as const) {
+        const found = teeth.filter((tooth) => tooth.scan === scan);
+        if (found.length > 0) {
+            const bytes = found.reduce((sum, tooth) => sum + tooth.released, 0);
+            clauses.push(`${counted(found.length, noun)} ${verb} ${formatBytes(bytes)}`);
+        }
+    }
+    return clauses.join(", and ");
+}
+
+// The title of a chart without measurements.
+export function titleOf(teeth: readonly Tooth[]): string {
+    const scans = teeth.filter((tooth) => tooth.scan).length;
+    if (scans === 0) {
+        return "Memory freed by collections";
+    }
+    return scans === teeth.length ? "Unreachable memory found by scans" : "Unreachable memory over the run";
 }
 
 // The legend, with a note if the axis does not start at zero.
 function keys(series: Series, floor: number): HTMLElement[] {
     const key = (mark: string, text: string): HTMLElement => make("span", { class: `key ${mark}` }, text);
-    const found = [key("freed", "freed by a collection")];
+    const found = [];
+    if (series.teeth.some((tooth) => !tooth.scan)) {
+        found.push(key("freed", "freed by a collection"));
+    }
+    if (series.teeth.some((tooth) => tooth.scan)) {
+        found.push(key("found", "found by a scan, not freed"));
+    }
     const alone = series.teeth.length === 1;
     if (alone) {
         found.push(key("waited", "unreachable before it (maximum)"));
@@ -120,7 +154,7 @@ export function drawTimeline(state: State): void {
         shown = chosen;
         title.textContent = chosen.measured
             ? `${chosen.device} memory over the run`
-            : "Memory freed by collections";
+            : titleOf(chosen.teeth);
         readout.textContent = overview(state, chosen);
         chart.show(chosen, state.report.stats.elapsed);
         legend.replaceChildren(...keys(chosen, chart.floor));

@@ -55,7 +55,7 @@ test("a single collection is described immediately", async () => {
     const page = await openReport("single");
     const readout = page.locator("#timeline .readout");
     expect(await readout.textContent()).toMatch(
-        /^Collection 7 .* unreachable for up to .* before\. No other collection freed/,
+        /^Collection 7 .* unreachable for up to .* before\. No other collection or scan/,
     );
     expect(await page.locator("#timeline .floor").textContent()).toMatch(/^The axis starts at [\d.]+ MiB/);
     expect(await page.locator("#timeline .wait").count()).toBe(1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, test } from "vitest";
 import { allSeries, findingsOf } from "../../src/timeline/series";
+import { titleOf, totals } from "../../src/timeline/timeline";
 import { byteRange, byteTicks, byteTickTexts, place, timeTicks } from "../../src/timeline/scale";
 import { shades, shares } from "../../src/ranks/shares";
 import { golden } from "./golden";
@@ -64,4 +65,14 @@ test("a pixel shows the largest value of its columns", () => {
     expect(shades(0)).toBe(0);
     expect(shades(0.0001)).toBeGreaterThan(0.15);
     expect(shades(2)).toBe(1);
+});
+
+test("scans are not called collections", () => {
+    const teeth = allSeries(golden())[0]?.teeth.slice(0, 3) ?? [];
+    expect(totals(teeth)).toMatch(/^3 collections freed [\d.]+ [KMG]iB$/);
+    expect(titleOf(teeth)).toBe("Memory freed by collections");
+    const scanned = teeth.map((tooth, i) => ({ ...tooth, scan: i > 0, released: 2 ** 20 }));
+    expect(totals(scanned)).toBe("1 collection freed 1.0 MiB, and 2 scans found 2.0 MiB");
+    expect(titleOf(scanned)).toBe("Unreachable memory over the run");
+    expect(titleOf(scanned.slice(1))).toBe("Unreachable memory found by scans");
 });
