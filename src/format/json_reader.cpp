@@ -180,10 +180,11 @@ void read(const json& value, const std::string& path, T& fields) {
                 read(*found, field_path, field.emplace());
             }
         } else {
-            if (found == value.end()) {
+            if (found != value.end()) {
+                read(*found, field_path, field);
+            } else if (std::string_view(name) != kLaterField) {
                 fail(field_path, "this field is missing");
             }
-            read(*found, field_path, field);
         }
     };
     visit_fields(read_field, fields);

@@ -15,6 +15,9 @@ namespace cyclewatch::format {
 
 inline constexpr std::string_view kSchemaName = "cyclewatch-report";
 
+// A count that files of earlier versions do not have; it is then 0.
+inline constexpr std::string_view kLaterField = "scans";
+
 template <typename T>
 inline constexpr bool is_optional = false;
 template <typename T>
