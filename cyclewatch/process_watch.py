@@ -115,8 +115,8 @@ class ProcessWatch:
         if is_child and not self._settings["follow_fork"]:
             return
         report = self._watch.report()
-        findings = [each for each in report.findings if each.status == "new"]
-        if self._settings["fail"] and findings:
+        findings = [each for each in report.findings if each.status in ("new", "library")]
+        if self._settings["fail"] and any(map(_fails, findings)):
             _native.fail(FAILED)
         if self._settings["quiet"]:
             return
@@ -205,3 +205,8 @@ def _expanded(output: str, script: str) -> str:
 
 def _suffix(name: str) -> str:
     return "txt" if name == "text" else name
+
+
+def _fails(finding: Finding) -> bool:
+    libraries_fail = os.environ.get("CYCLEWATCH_LIBRARIES") == "fail"
+    return finding.status == "new" or (finding.status == "library" and libraries_fail)

@@ -8,6 +8,7 @@ import os
 
 from cyclewatch import _native
 from cyclewatch.arguments import names_in
+from cyclewatch.code_roots import update_roots
 from cyclewatch.configuration import read_configuration
 from cyclewatch.source_lines import excerpts
 
@@ -83,6 +84,7 @@ def scan(
     """
     _check(generation, frozen)
     read_configuration()
+    update_roots()
     names = names_in(devices, "devices")
     with _lock:
         return _native.scan(generation, frozen, names, excerpts if source_lines else None)

@@ -10,6 +10,7 @@ from _operator import index  # `operator` itself takes a millisecond to import
 
 from cyclewatch import _native
 from cyclewatch.arguments import integer_in, names_in
+from cyclewatch.code_roots import update_roots
 from cyclewatch.configuration import read_configuration
 from cyclewatch.errors import TensorCycleWarning
 from cyclewatch.source_lines import excerpts
@@ -511,6 +512,7 @@ def start(
     if steps is not None:
         steps = _step_range(steps)
     read_configuration()
+    update_roots()
     watch = Watch(
         _native.start_watch(
             names_in(devices, "devices"),
@@ -634,9 +636,12 @@ def issue_warning(finding: Finding, report_path: str | None, sentence: str | Non
     location = finding.cut.location if finding.cut is not None else None
     path, _, line = (location or "").rpartition(":")
     known = bool(path) and line.isdigit()
+    text = sentence or finding.headline
+    if finding.status == "library":
+        text += f" ({finding.status_reason})"
     warnings.warn_explicit(
         # Class names may contain any character, and the message may be printed on a terminal.
-        _native.clean_text(sentence or finding.headline) + _report_line(report_path),
+        _native.clean_text(text) + _report_line(report_path),
         TensorCycleWarning,
         filename=path if known else _NO_FILE,
         lineno=int(line) if known else 1,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
@@ -14,6 +14,7 @@ import cyclewatch
 from cyclewatch.pytest_plugin.attribution import Survivor, Survivors, creators, ended_nodes
 from cyclewatch.pytest_plugin.marks import Allowance, allowances, mode_for
 from cyclewatch.pytest_plugin.records import (
+    LIBRARY,
     Classifier,
     CycleRecord,
     ProcessResults,
@@ -83,6 +84,8 @@ class LeakCheck:
         self._survivors = Survivors()
         # By cause: the test whose message contains the card.
         self._shown: dict[str, str] = {}
+        # The causes of library findings for which a warning was issued.
+        self._warned: set[str] = set()
 
     def start_watch(self) -> Watch:
         """Start a silent watch with the options of the run."""
@@ -157,6 +160,7 @@ class LeakCheck:
             run.allowances,
             is_expected=lambda finding: not asserted and run.assertions.cover(finding),
         )
+        self._warn_of_libraries(own, new)
         unreported = [finding for finding in new if not run.assertions.cover(finding)]
         if not unreported:
             return
@@ -265,6 +269,15 @@ class LeakCheck:
                 seen_in[finding.signature] = first
         path = str(folder / REPORT_NAME) if folder is not None else None
         return failure_text(new, path, seen_in)
+
+    def _warn_of_libraries(self, findings: Sequence[Finding], new: Sequence[Finding]) -> None:
+        for finding in findings:
+            cause = self._classifier.cause_of(finding)
+            if finding.status == LIBRARY and finding not in new and cause not in self._warned:
+                self._warned.add(cause)
+                # Does not fail the test, even if warnings are errors in this run.
+                with suppress(cyclewatch.TensorCycleWarning):
+                    issue_warning(finding, None)
 
 
 def is_failed_assertion(error: BaseException | None, item: pytest.Item) -> bool:

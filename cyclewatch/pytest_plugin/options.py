@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,6 +89,7 @@ class Option:
     default: str | None = None
     convert: Callable[[str], Any] = str
     metavar: str | None = None
+    variable: str | None = None  # the environment variable that overrides `default`
 
     @property
     def key(self) -> str:
@@ -122,6 +124,15 @@ OPTIONS = (
         "0",
         parse_bytes,
         "SIZE",
+    ),
+    Option(
+        "--cyclewatch-libraries",
+        "warn: list cycles that only a change of library code can fix. fail: fail the test. The "
+        "default is the environment variable CYCLEWATCH_LIBRARIES, if it is set.",
+        "warn",
+        _one_of("warn", "fail"),
+        "warn|fail",
+        "CYCLEWATCH_LIBRARIES",
     ),
     Option(
         "--cyclewatch-scope",
@@ -201,6 +212,7 @@ class Settings:
     mode: str
     devices: tuple[str, ...]
     min_bytes: int
+    libraries: str
     scope: str
     repeat: int
     report: Path | None
@@ -257,6 +269,8 @@ def _value(config: pytest.Config, option: Option) -> Any:
         given = config.getini(option.key)
         folder = config.inipath.parent if config.inipath else config.rootpath
         source = f"{option.key} in {config.inipath}" if config.inipath else f"-o {option.key}"
+    if given is None and option.variable is not None:
+        given, source = os.environ.get(option.variable), option.variable
     if given is None:
         given = option.default
     if given is None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 # The statuses of a record, in addition to those of a finding. Only NEW fails a test.
 NEW = "new"
+LIBRARY = "library"
 KNOWN = "known"
 ALLOWED = "allowed"
 EXPECTED = "expected"  # the test caught the error of an assertion that reported the finding
@@ -178,6 +179,7 @@ class Classifier:
     def __init__(self, settings: Settings, baseline: Baseline | None, root: Path) -> None:
         """Create a classifier; paths in records are relative to `root`."""
         self._mode = settings.mode
+        self._libraries_fail = settings.libraries == "fail"
         self._entries = baseline.entries if baseline is not None else {}
         self._root = root
 
@@ -194,7 +196,7 @@ class Classifier:
         for finding in findings:
             ids = [self.cause_of(finding), *finding.signatures]
             known = [self._entries[each] for each in ids if each in self._entries]
-            if finding.status != NEW:
+            if finding.status not in self._unsettled:
                 statuses[finding.signature] = (finding.status, finding.status_reason)
             elif known:
                 statuses[finding.signature] = (KNOWN, known[0].reason)
@@ -215,6 +217,10 @@ class Classifier:
     def cause_of(self, finding: Finding) -> str:
         """The id of the code that stores the references to cut."""
         return cause_of(finding, self._root)
+
+    @property
+    def _unsettled(self) -> tuple[str, ...]:
+        return (NEW, LIBRARY) if self._libraries_fail else (NEW,)
 
     def _record(
         self, finding: Finding, status: str, reason: str, item: pytest.Item | None

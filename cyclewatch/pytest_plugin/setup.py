@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cyclewatch
+from cyclewatch.code_roots import set_project
 from cyclewatch.pytest_plugin import is_controller
 from cyclewatch.pytest_plugin.baseline import Baseline, BaselineError, BaselineUpdate
 from cyclewatch.pytest_plugin.hooks import TestHooks
@@ -27,6 +28,9 @@ def set_up(config: pytest.Config, settings: Settings) -> None:
     plugins = config.pluginmanager
     if any(plugins.has_plugin(name) for name in _NAMES):
         return
+    # Before the first watch starts.
+    previous = set_project(config.rootpath)
+    config.add_cleanup(lambda: restore_project(previous))
     _check_devices(settings)
     baseline = _read_baseline(settings)
     results = ProcessResults()
@@ -39,6 +43,11 @@ def set_up(config: pytest.Config, settings: Settings) -> None:
         # If only marked tests are checked, the run cannot be compared with the baseline.
         update = BaselineUpdate(settings, baseline) if baseline and settings.mode != "off" else None
         plugins.register(Summary(settings, results, update), _NAMES[1])
+
+
+def restore_project(previous: str | None) -> None:
+    """Undo set_project()."""
+    set_project(previous)
 
 
 def _check_devices(settings: Settings) -> None:

@@ -5,11 +5,16 @@
 #include <utility>
 
 #include "advice/catalog.h"
+#include "advice/library_code.h"
 #include "advice/slots.h"
+#include "base/source_path.h"
 #include "model/mistake.h"
 
 namespace cyclewatch::advice {
 namespace {
+
+constexpr std::string_view kLibraryCode =
+    "all code to change is library code; until it is fixed, call gc.collect() after use";
 
 bool step_matches(const Step& step, const model::Reference& reference) {
     return glob_matches(step.label, reference.label) &&
@@ -50,6 +55,44 @@ bool matches(const Suppression& suppression, const model::Finding& finding) {
     return (suppression.signature.empty() ||
             model::has_signature(finding, suppression.signature)) &&
            (suppression.pattern.empty() || suppression.pattern == finding.pattern);
+}
+
+base::Origin origin_of(const model::Reference& reference) {
+    return base::origin_of_path(base::path_of_location(reference.location));
+}
+
+// False for code that exec() has compiled from a string, because its author is unknown.
+bool is_known(const model::Reference& reference) {
+    return !reference.location.empty() && !reference.location.starts_with("<string>");
+}
+
+bool is_in_user_code(const model::Reference& reference) {
+    return is_known(reference) && origin_of(reference) == base::Origin::user;
+}
+
+// True if all known locations of the references to cut are in code of libraries or the standard
+// library, and no callable on the cycle is defined in user code: a library may store such a
+// callable, but the user can change it.
+bool is_library_code(const model::Finding& finding) {
+    const auto is_users_callable = [](const model::Reference& reference) {
+        return is_function(reference.holder) && is_in_user_code(reference);
+    };
+    return std::ranges::any_of(finding.cut, is_known) &&
+           std::ranges::none_of(finding.cut, is_in_user_code) &&
+           !(finding.tie && is_in_user_code(finding.alternatives.front())) &&
+           std::ranges::none_of(finding.cycle, is_users_callable);
+}
+
+// True if a reference to cut is in user code and neither end of it is an object of the pattern.
+bool cuts_other_user_code(const Pattern& pattern, const model::Finding& finding) {
+    const auto is_of_pattern = [&pattern](const model::Reference& cut) {
+        return std::ranges::any_of(pattern.steps, [&cut](const Step& step) {
+            return glob_matches(step.holder, cut.holder) || glob_matches(step.holder, cut.target);
+        });
+    };
+    return std::ranges::any_of(finding.cut, [&](const model::Reference& cut) {
+        return is_in_user_code(cut) && !is_of_pattern(cut);
+    });
 }
 
 std::string with_link(const std::string& text, const Pattern& pattern) {
@@ -128,6 +171,11 @@ bool shape_matches(const Pattern& pattern, const model::Finding& finding) {
            suggestion_matches(pattern, finding);
 }
 
+bool warns(const model::Finding& finding) {
+    return finding.status == model::Status::fresh ||
+           (finding.status == model::Status::library && finding.status_reason == kLibraryCode);
+}
+
 std::vector<std::string> Rules::configure(std::string_view json) {
     const std::vector<std::string> known = Catalog::built_in().ids();
     Contents contents = read(json, &known);
@@ -167,7 +215,14 @@ void Rules::judge(model::Finding& finding, const VersionOf& version_of) const {
     };
     // The user's patterns take precedence.
     if (std::ranges::none_of(user_patterns_, adopted)) {
-        (void)std::ranges::any_of(Catalog::built_in().patterns(), adopted);
+        (void)std::ranges::any_of(Catalog::built_in().patterns(), [&](const Pattern& pattern) {
+            // An intentional cycle must not hide a mistake in the same group of objects.
+            return !(pattern.benign && cuts_other_user_code(pattern, finding)) && adopted(pattern);
+        });
+    }
+    if (finding.status == model::Status::fresh && is_library_code(finding)) {
+        finding.status = model::Status::library;
+        finding.status_reason = kLibraryCode;
     }
     if (const Suppression* const suppression = suppression_of(finding); suppression != nullptr) {
         finding.status = model::Status::ignored;

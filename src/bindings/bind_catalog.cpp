@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pybind11/stl.h>
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "advice/rules.h"
+#include "base/code_roots.h"
 #include "bindings/bind.h"
 #include "bindings/values.h"
 #include "watch/dispatcher.h"
@@ -19,6 +21,13 @@ py::object library_of(const Pattern& pattern) {
     return pattern.library.has_value()
                ? py::object(py::str(pattern.library->package + " " + pattern.library->versions))
                : py::object(py::none());
+}
+
+base::Origin origin_named(const std::string& name) {
+    if (name == "user") {
+        return base::Origin::user;
+    }
+    return name == "library" ? base::Origin::library : base::Origin::standard_library;
 }
 
 advice::Rules& rules() {
@@ -77,6 +86,17 @@ void bind_catalog(py::module_& module) {
         Locked(),
         "Replaces the configuration; returns a sentence for each problem in the new "
         "configuration.");
+    module.def(
+        "set_code_roots",
+        [](const std::map<std::string, std::string>& roots) {
+            std::vector<base::CodeRoot> list;
+            for (const auto& [path, origin] : roots) {
+                list.push_back({path, origin_named(origin)});
+            }
+            base::set_code_roots(std::move(list));
+        },
+        Locked(),
+        "Sets the origin (user, library or standard library) of the files in each folder.");
     module.def(
         "ignore",
         [](std::string signature, std::string pattern, std::string reason) {

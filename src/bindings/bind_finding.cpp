@@ -123,9 +123,10 @@ void bind_reference(py::module_& module) {
                       "memory but leaves the cycle.")
         .def("__repr__", [](const Self& self) {
             const bool joined = self.label.starts_with('.') || self.label.starts_with('[');
-            return "<Reference " + (self.holder_path.empty() ? self.holder : self.holder_path) +
-                   (joined && !self.holder_path.empty() ? "" : " ") + self.label + " -> " +
-                   self.target + ">";
+            const std::string text = (self.holder_path.empty() ? self.holder : self.holder_path) +
+                                     (joined && !self.holder_path.empty() ? "" : " ") + self.label +
+                                     " -> " + self.target;
+            return "<Reference " + base::clean_text(text) + ">";
         });
 }
 
@@ -161,8 +162,8 @@ void bind_owner(py::module_& module) {
             "'path:line' of the code that created the owner (from tracemalloc) or allocated its "
             "memory (from torch's memory history); None if neither source recorded the code.")
         .def("__repr__", [](const Self& self) {
-            return "<Owner " + self.type + " " + base::format_bytes(self.bytes) + " on " +
-                   self.device + " at " + quoted(self.path) + ">";
+            return "<Owner " + base::clean_text(self.type) + " " + base::format_bytes(self.bytes) +
+                   " on " + base::clean_text(self.device) + " at " + quoted(self.path) + ">";
         });
 }
 
@@ -236,9 +237,9 @@ void bind_finding_status(FindingClass& added) {
         .def_property_readonly(
             "status",
             word_of(&Self::status),
-            "'new', 'known' (listed in the baseline), 'library' (a known leak in a library), "
-            "'benign' (an intentional cycle) or 'ignored' (by configuration). Only new findings "
-            "cause warnings and failed checks.")
+            "'new', 'known' (listed in the baseline), 'library' (only a change of a library can "
+            "fix it), 'benign' (an intentional cycle) or 'ignored' (by configuration). Only new "
+            "findings fail checks.")
         .def_property_readonly(
             "collected",
             word_of(&Self::collected),

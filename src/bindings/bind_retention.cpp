@@ -49,7 +49,7 @@ void bind_root(py::module_& module) {
                                text_or_none(&model::PathRoot::location),
                                "'path:line' if the root is a local variable of a running "
                                "function; otherwise None.")
-        .def("__str__", [](const model::PathRoot& self) { return self.text; })
+        .def("__str__", [](const model::PathRoot& self) { return base::clean_text(self.text); })
         .def("__repr__",
              [](const model::PathRoot& self) { return "<PathRoot " + quoted(self.text) + ">"; });
 }
@@ -104,7 +104,8 @@ void bind_path(py::module_& module) {
             },
             "How to remove `cut`, such as 'delete `model.cache` or set it to None "
             "(train.py:12)'; None if that is not known.")
-        .def("__str__", [](const model::RetentionPath& self) { return self.text; })
+        .def("__str__",
+             [](const model::RetentionPath& self) { return base::clean_text(self.text); })
         .def("__repr__",
              [](const model::RetentionPath& self) { return "<Path " + quoted(self.text) + ">"; });
 }
@@ -159,8 +160,9 @@ void bind_live_owner(py::module_& module) {
             list_of(&Self::held_by),
             "One or two paths to one of the tensors, as returned by :func:`why_alive`.")
         .def("__repr__", [](const Self& self) {
-            return "<LiveOwner " + std::to_string(self.owner.count) + " x " + self.owner.type +
-                   ", " + base::format_bytes(self.bytes) + " on " + self.owner.device + ">";
+            return "<LiveOwner " + std::to_string(self.owner.count) + " x " +
+                   base::clean_text(self.owner.type) + ", " + base::format_bytes(self.bytes) +
+                   " on " + base::clean_text(self.owner.device) + ">";
         });
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "advice/library_code.h"
 #include "base/text.h"
 #include "compat/features.h"
 #include "compat/gc_list.h"
@@ -486,7 +487,8 @@ void Watch::notify_findings(const std::shared_ptr<CollectionResult>& result) {
     const std::string path = writer_ != nullptr ? writer_->path() : "";
     for (const bool again : {false, true}) {
         for (model::Finding& finding : again ? result->again : result->fresh) {
-            if (finding.status != model::Status::fresh) {
+            const bool is_new = finding.status == model::Status::fresh;
+            if (!(again ? is_new : advice::warns(finding))) {
                 continue;
             }
             // `result` keeps `finding` alive.

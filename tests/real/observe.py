@@ -63,6 +63,7 @@ def describe(finding):
         "cut": [reference_text(reference) for reference in cut_of(finding)],
         "alternatives": [reference_text(reference) for reference in finding.alternatives],
         "status": finding.status,
+        "reason": finding.status_reason,
         "bytes": finding.retained_bytes,
         "remedy": finding.remedy,
         "card": finding.to_text(),

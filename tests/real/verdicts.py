@@ -17,14 +17,22 @@ def matches(pattern, references):
     ]
 
 
+def is_library_code(finding):
+    """Whether the status follows from the locations of the references, not from a pattern."""
+    return finding["status"] == "library" and not finding["reason"].startswith("known leak of")
+
+
 def verdict(case, findings):
-    """Return one of VERDICTS for the first new finding, or for the first finding if none is new.
+    """Return one of VERDICTS for the first finding that no pattern of a library explains, or for
+    the first finding if there is none.
 
     first: all references to cut are accepted. alarming: removing one of them breaks the library or
     discards the user's data. next: only a part of the cut, or an alternative, is accepted.
     failed: nothing was found.
     """
-    finding = next((one for one in findings if one["status"] == "new"), (findings or [None])[0])
+    # The code of a case is library code, if the case is installed like a library.
+    unexplained = (one for one in findings if one["status"] == "new" or is_library_code(one))
+    finding = next(unexplained, (findings or [None])[0])
     if finding is None:
         return "failed"
     accepted = matches(case["first"], finding["cut"])

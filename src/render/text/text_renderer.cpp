@@ -175,7 +175,7 @@ std::string_view heading_of(model::Status status) {
         case model::Status::known:
             return "Known (listed in the baseline):";
         case model::Status::library:
-            return "Known leaks in libraries:";
+            return "Leaks of libraries:";
         case model::Status::benign:
             return "Cycles by design:";
         case model::Status::ignored:

@@ -151,6 +151,44 @@ TEST(Rules, IgnoreBySignatureAndByPattern) {
     }
 }
 
+// A finding with one reference to cut, and a cycle of this reference and another one.
+model::Finding with_locations(const std::string& cut, const model::Reference& other) {
+    model::Finding finding;
+    const model::Reference first{"lib.Trainer", ".model", "Model", cut, "", {}};
+    finding.cut = {first};
+    finding.cycle = {first, other};
+    return finding;
+}
+
+TEST(Rules, CycleThatOnlyLibraryCodeStoresHasTheStatusLibrary) {
+    constexpr const char* kLibrary = "/v/site-packages/lib.py:3";
+    constexpr const char* kUser = "/me/train.py:7";
+    const model::Reference attribute{"Model", ".trainer", "lib.Trainer", kUser, "", {}};
+    const model::Reference method{
+        "bound method Model.step", "__self__", "lib.Trainer", kUser, "", {}};
+    const struct {
+        model::Finding finding;
+        model::Status status;
+    } cases[] = {
+        {with_locations(kLibrary, attribute), model::Status::library},
+        {with_locations("/usr/lib/python3.11/asyncio/base.py:3", attribute),
+         model::Status::library},
+        {with_locations(kUser, attribute), model::Status::fresh},
+        {with_locations("", attribute), model::Status::fresh},
+        {with_locations(kLibrary, method), model::Status::fresh},
+    };
+    for (const auto& one : cases) {
+        model::Finding finding = one.finding;
+        Rules().judge(finding, version(""));
+        EXPECT_EQ(finding.status, one.status) << finding.cut[0].location;
+    }
+    model::Finding tie = with_locations(kLibrary, attribute);
+    tie.tie = true;
+    tie.alternatives = {attribute};
+    Rules().judge(tie, version(""));
+    EXPECT_EQ(tie.status, model::Status::fresh) << "cutting the user's reference is as good";
+}
+
 TEST(Rules, IgnoreAFindingByTheSignatureOfAVariant) {
     Rules rules;
     EXPECT_EQ(rules.ignore({"cw1-00000000000000aa", "", "known"}), "");

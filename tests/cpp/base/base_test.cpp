@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/code_roots.h"
 #include "base/source_path.h"
 #include "base/stable_hash.h"
 #include "base/text.h"
@@ -54,6 +55,30 @@ TEST(CallChoice, IsTheInnermostKnownFrameIfThereIsNoUserCode) {
     EXPECT_EQ(chosen({}), CallSite{});
     EXPECT_EQ(text_of(CallSite{}), "");
     EXPECT_EQ(text_of({"/me/model.py", 3}), "/me/model.py:3");
+}
+
+TEST(OriginOfPath, IsThatOfTheInnermostRoot) {
+    EXPECT_EQ(origin_of_path("/app/vendor/lib/core.py"), Origin::user) << "no roots yet";
+    set_code_roots({{"/app", Origin::user},
+                    {"/app/.venv/lib/site-packages", Origin::library},
+                    {"/app/.venv/lib/site-packages/app", Origin::user},
+                    {"/app/vendor/lib", Origin::library},
+                    {"/app/vendor/six.py", Origin::library},
+                    {"/python", Origin::standard_library}});
+    EXPECT_EQ(origin_of_path("/app/train.py"), Origin::user);
+    EXPECT_EQ(origin_of_path("/app/.venv/lib/site-packages/torch/nn.py"), Origin::library);
+    EXPECT_EQ(origin_of_path("/app/.venv/lib/site-packages/app/train.py"), Origin::user);
+    EXPECT_EQ(origin_of_path("/app/vendor/lib/core.py"), Origin::library);
+    EXPECT_EQ(origin_of_path("/app/vendor/library.py"), Origin::user) << "only a whole name counts";
+    EXPECT_EQ(origin_of_path("/app/vendor/six.py"), Origin::library);
+    EXPECT_EQ(origin_of_path("/python/os.py"), Origin::standard_library);
+    // Names decide only outside of all roots.
+    EXPECT_EQ(origin_of_path("/app/site-packages/ours.py"), Origin::user);
+    EXPECT_EQ(origin_of_path("/other/site-packages/torch/nn.py"), Origin::library);
+    EXPECT_EQ(origin_of_path("train.py"), Origin::user);
+    EXPECT_EQ(origin_of_path(""), Origin::user);
+    set_code_roots({});
+    EXPECT_EQ(origin_of_path("/app/vendor/lib/core.py"), Origin::user);
 }
 
 TEST(StableHash, DependsOnTheBoundariesBetweenTexts) {
