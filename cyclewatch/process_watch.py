@@ -68,6 +68,7 @@ class ProcessWatch:
             repeat=settings["repeat"],
             steps=settings["steps"],
             follow_steps=True,
+            record_history=settings["record_history"],
             on_finding=watches.warn if warn else None,
             on_log=watches.log if warn else None,
             autopsy=None if settings["no_oom"] else oom_autopsy(report_dir=folder),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cyclewatch._native import Finding, NativeWatch, Report, Stats
+    from cyclewatch.memory_recording import MemoryRecorder, Stack
     from cyclewatch.out_of_memory import oom_autopsy
 
 _LARGEST_STEP = 2**63 - 1
@@ -100,12 +101,18 @@ class Watch:
         1
     """
 
-    __slots__ = ("_autopsy", "_native_watch")
+    __slots__ = ("_autopsy", "_native_watch", "_recorder")
 
-    def __init__(self, native_watch: NativeWatch, autopsy: oom_autopsy | None = None) -> None:
+    def __init__(
+        self,
+        native_watch: NativeWatch,
+        autopsy: oom_autopsy | None = None,
+        recorder: MemoryRecorder | None = None,
+    ) -> None:
         """Internal; use :func:`watch`."""
         self._native_watch = native_watch
         self._autopsy = autopsy
+        self._recorder = recorder
 
     def stop(self) -> None:
         """Stop the watch, deliver pending notifications and complete the report file.
@@ -122,6 +129,8 @@ class Watch:
         self._native_watch.stop()
         if self._autopsy is not None:
             self._autopsy.__exit__(None, None, None)
+        if self._recorder is not None:
+            self._recorder.stop()
 
     def __call__(self) -> None:
         """Stop the watch, like the function that torch's warn_tensor_cycles() returns."""
@@ -171,6 +180,8 @@ class Watch:
             raise TypeError(f"step() expects an integer, not {number!r}") from None
         if not 0 <= step <= _LARGEST_STEP:
             raise ValueError(f"the step must be from 0 to 2**63 - 1, not {step}")
+        if self._recorder is not None:
+            self._recorder.poke()
         self._native_watch.step(step)
 
     @property
@@ -216,6 +227,7 @@ def warn_tensor_cycles(
     census_every: int = 0,
     repeat: str = "new",
     steps: tuple[int, int] | None = None,
+    record_history: int = 0,
     oom: bool = True,
     exit_scan: bool = True,
 ) -> Watch:
@@ -262,6 +274,13 @@ def warn_tensor_cycles(
         steps: The first and the last step, both included. Collections in other steps are ignored,
             and :meth:`Watch.step` scans and takes censuses only in these steps. The step is set by
             :meth:`Watch.step` or :meth:`collect_at.run`; by default, all steps are observed.
+        record_history: Record the call stack of each allocation, so that `Owner.allocation_stack`
+            and the reports show which calls allocated the tensors. For a GPU: the number of events
+            in torch's memory history, such as 100,000, which starts when the program has
+            initialized CUDA. For CPU tensors: the number of frames that tracemalloc records, at
+            most 25; tracemalloc slows down the allocation of all Python objects. 0 records nothing.
+            A recording that the program has started is used and not changed; a recording that the
+            watch has started ends with the watch.
         oom: Write a report if the program or a thread ends with an out-of-memory error, as
             :class:`oom_autopsy` does for a block.
         exit_scan: Scan the whole heap at exit, or when a multiprocessing worker ends, if the watch
@@ -304,6 +323,7 @@ def warn_tensor_cycles(
         steps=steps,
         clean_report=True,
         exit_scan=exit_scan,
+        record_history=record_history,
         on_finding=warn,
         on_log=log,
         autopsy=autopsy,
@@ -318,6 +338,7 @@ def observe_tensor_cycles(
     budget: float = 0.01,
     capture_values: bool = False,
     source_lines: bool = True,
+    record_history: int = 0,
 ) -> Watch:
     """Call ``callback(report)`` after each collection that freed tensors.
 
@@ -332,6 +353,7 @@ def observe_tensor_cycles(
         budget: Share of wall time that the watch may use.
         capture_values: Also record values from the program.
         source_lines: Show the line of code of each reference to cut.
+        record_history: As in :func:`warn_tensor_cycles`.
 
     Returns:
         The active watch.
@@ -356,6 +378,7 @@ def observe_tensor_cycles(
         budget=budget,
         capture_values=capture_values,
         source_lines=source_lines,
+        record_history=record_history,
         on_report=callback,
         on_log=log,
     )
@@ -371,6 +394,7 @@ def watch(
     scan_every: int | None = None,
     census_every: int = 0,
     steps: tuple[int, int] | None = None,
+    record_history: int = 0,
 ) -> Watch:
     """Watch without issuing warnings or writing files; :meth:`Watch.report` returns the findings.
 
@@ -392,6 +416,7 @@ def watch(
         scan_every=scan_every,
         census_every=census_every,
         steps=steps,
+        record_history=record_history,
         on_log=log,
     )
 
@@ -471,6 +496,14 @@ def _find_switch(frozen: bool) -> str:
     return location(frozen)
 
 
+def _find_allocations(
+    storages: list[tuple[int, int, int, bool, int, int]],
+) -> list[Stack] | str | None:
+    from cyclewatch.memory_recording import allocation_stacks
+
+    return allocation_stacks(storages)
+
+
 def start(
     devices: str | Iterable[str],
     *,
@@ -489,6 +522,7 @@ def start(
     repeat: str = "new",
     steps: tuple[int, int] | None = None,
     follow_steps: bool = False,
+    record_history: int = 0,
     on_finding: Callable[[Finding, str | None, bool], None] | None = None,
     on_report: Callable[[Report], object] | None = None,
     on_log: Callable[[int, str], None] | None,
@@ -511,11 +545,13 @@ def start(
         raise ValueError(f"repeat must be one of {', '.join(REPEATS)}, not {repeat!r}")
     if steps is not None:
         steps = _step_range(steps)
+    record_history = integer_in("record_history", record_history, 0, (1 << 31) - 1)
     read_configuration()
     update_roots()
+    devices = names_in(devices, "devices")
     watch = Watch(
         _native.start_watch(
-            names_in(devices, "devices"),
+            devices,
             formats or [],
             # Bytes, because a file name may not be valid UTF-8.
             os.fsencode(report_dir) if report_dir is not None else None,
@@ -536,13 +572,23 @@ def start(
             excerpts if source_lines else None,
             on_log,
             _find_switch,
+            _find_allocations,
         ),
         autopsy,
+        _recorder(record_history, devices),
     )
     if autopsy is not None:
         autopsy.__enter__()
     _worker_end.register()  # the watch may have been started in a worker
     return watch
+
+
+def _recorder(entries: int, devices: list[str]) -> MemoryRecorder | None:
+    if entries == 0:
+        return None
+    from cyclewatch.memory_recording import MemoryRecorder
+
+    return MemoryRecorder(entries, devices)
 
 
 def _step_range(steps: tuple[int, int]) -> tuple[int, int]:

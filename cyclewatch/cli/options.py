@@ -106,6 +106,7 @@ WATCH_SETTINGS: dict[str, tuple[Callable[[str], object] | None, object]] = {
     "census_every": (seconds, None),
     "steps": (step_range, None),
     "repeat": (repeat, "new"),
+    "record_history": (count, 0),
     "collect_at_exit": (None, False),
     "no_exit_scan": (None, False),
     "follow_fork": (None, False),

@@ -237,6 +237,13 @@ def _add_run(command: Callable[..., _Parser]) -> None:
         "completed steps of its first torch optimizer (default: observe the whole run)",
     )
     run.setting(
+        "--record-history",
+        metavar="N",
+        help="record the call stack of each allocation, and show it with the tensors: N events in "
+        "torch's memory history, from the time the program initializes CUDA, or, if no GPU is "
+        "usable, N frames per object with tracemalloc, at most 25, which slows down the program",
+    )
+    run.setting(
         "--collect-at-exit",
         help="call gc.collect() at exit, after the program's exit handlers, to find cycles that "
         "have not been collected yet",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import argparse
 
 # Fields that contain only a path and a line.
-_LOCATIONS = frozenset({"location", "allocated_at", "script"})
+_LOCATIONS = frozenset({"location", "allocated_at", "allocation_stack", "script"})
 _FOLDERS_OF_LOCATION = re.compile(r"^.*[/\\]", re.DOTALL)
 # The folders of a path that is embedded in message text: everything up to the last "/".
 _FOLDERS = re.compile(
@@ -76,7 +76,7 @@ _PUBLIC_NAMES = frozenset(
 _NAMED = frozenset(
     {
         *("holder", "holder_path", "base_class", "label", "target", "raw_path"),
-        *("path", "held_by", "detail", "text", "type"),
+        *("path", "held_by", "detail", "text", "type", "allocation_stack"),
     }
 )
 # Fields that do not contain text from the program.

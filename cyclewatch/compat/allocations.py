@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import sys
 
+from cyclewatch import _native
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +26,7 @@ def allocation_context(is_tensor: Callable[[Any], bool]) -> Callable[[Any], str 
                 address = torch.Tensor.untyped_storage(obj).data_ptr()
             except (RuntimeError, NotImplementedError):  # sparse tensors have no storage
                 address = 0
-        return stacks.get(address) or _traced_stack(obj)
+        return stacks.get(address) or "\n".join(_native.allocation_stack(obj)) or None
 
     return context
 
@@ -50,11 +52,3 @@ def _frames(block: Mapping[str, Any]) -> Iterator[str]:
     )
     for frame in frames:
         yield f"{frame['filename']}:{frame['line']}:{frame['name']}"
-
-
-def _traced_stack(obj: Any) -> str | None:
-    tracemalloc = sys.modules.get("tracemalloc")
-    traceback = tracemalloc.get_object_traceback(obj) if tracemalloc is not None else None
-    if traceback is None:
-        return None
-    return "\n".join(f"{frame.filename}:{frame.lineno}" for frame in reversed(traceback))

@@ -52,6 +52,7 @@ __all__ = [
 _BASIC_TYPES = (int, float, complex, type(None), str, bytes)
 _LONGEST_FILE_NAME = 32
 _MOST_ITEMS = 8
+_HISTORY = 100_000  # events
 
 
 class Node(NamedTuple):
@@ -88,8 +89,9 @@ def observe_tensor_cycles(
 ) -> Callable[[], None]:
     """Call ``callback(html)`` after each collection that freed tensors.
 
-    ``html`` is a report page that needs no other files. The callback runs on the main thread, soon
-    after the collection.
+    ``html`` is a report page that needs no other files, and shows the call stacks that allocated
+    the tensors: as in torch's module, the memory history of the GPUs is recorded. The callback runs
+    on the main thread, soon after the collection.
 
     Args:
         callback: Receives the page as a str.
@@ -102,7 +104,9 @@ def observe_tensor_cycles(
     if not callable(callback):
         raise TypeError(f"callback must be callable, not {type(callback).__name__}")
     watch = cyclewatch.observe_tensor_cycles(
-        lambda report: callback(report.to_html()), devices=_devices(devices)
+        lambda report: callback(report.to_html()),
+        devices=_devices(devices),
+        record_history=_history(devices),
     )
     return watch.stop
 
@@ -118,7 +122,9 @@ def warn_tensor_cycles(*, devices: str | Iterable[str] | None = None) -> Callabl
     Returns:
         A function that ends the warnings.
     """
-    return cyclewatch.warn_tensor_cycles(devices=_devices(devices)).stop
+    return cyclewatch.warn_tensor_cycles(
+        devices=_devices(devices), record_history=_history(devices)
+    ).stop
 
 
 def _devices(devices: str | Iterable[str] | None = None) -> str | Iterable[str]:
@@ -126,6 +132,12 @@ def _devices(devices: str | Iterable[str] | None = None) -> str | Iterable[str]:
         return devices
     names = [name for name in os.environ.get("CYCLEWATCH_DEVICES", "").split(",") if name]
     return names or "cuda"
+
+
+def _history(devices: str | Iterable[str] | None) -> int:
+    # Recording CPU tensors, too, would slow down the program.
+    names = names_in(_devices(devices), "devices")
+    return 0 if {"cpu", "auto", "all"}.intersection(names) else _HISTORY
 
 
 def is_cuda_tensor(obj: Any) -> bool:

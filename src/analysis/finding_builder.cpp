@@ -352,6 +352,9 @@ void FindingBuilder::add_owner(const ReachedOwner& reached,
     group.summary.shape = owner.shape;
     group.summary.dtype = owner.dtype;
     group.summary.allocated_at = allocation_of(graph_, owner);
+    if (!owner.allocation_stack.empty()) {
+        group.summary.allocation_stack = owner.allocation_stack;
+    }
     group.summary.count = factor;
     group.summary.storages.push_back({owner.storage, factor});
     group.summary.path = walk.path_text(walk.node_of(reached), false);

@@ -53,6 +53,9 @@ class Drawing {
             item.owner = true;
             item.bytes = observation_.storages[index_of(described.storage)].bytes;
             item.text += described.shape.empty() ? "" : " " + described.shape;
+            if (!described.allocation_stack.empty()) {
+                item.allocation_stack = described.allocation_stack;
+            }
         }
         picture_.items.push_back(std::move(item));
         return entry->second;

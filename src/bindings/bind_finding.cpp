@@ -161,6 +161,13 @@ void bind_owner(py::module_& module) {
             text_or_none(&Self::allocated_at),
             "'path:line' of the code that created the owner (from tracemalloc) or allocated its "
             "memory (from torch's memory history); None if neither source recorded the code.")
+        .def_property_readonly(
+            "allocation_stack",
+            [](const Self& self) {
+                return self.allocation_stack.value_or(std::vector<std::string>());
+            },
+            "The call stack of the allocation, innermost first, as 'path:line in function' or "
+            "'path:line'. Empty if it was not recorded, see `record_history`.")
         .def("__repr__", [](const Self& self) {
             return "<Owner " + base::clean_text(self.type) + " " + base::format_bytes(self.bytes) +
                    " on " + base::clean_text(self.device) + " at " + quoted(self.path) + ">";

@@ -317,6 +317,12 @@ void bind_retention(py::module_& module) {
                "Expects a list of one object; returns the paths to the object, and whether only "
                "reference cycles keep the object alive.");
     module.def(
+        "allocation_stack",
+        [](const py::object& object) { return retention::allocation_stack(object.ptr()); },
+        Locked(),
+        py::arg("object"),
+        "The calls that allocated `object`, innermost first, if tracemalloc traced them.");
+    module.def(
         "named_references",
         [](const py::object& object) {
             py::list list;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -131,12 +132,49 @@ py::object path_or_none(const std::string& path) {
     return path.empty() ? py::object(py::none()) : py::object(path_text(path));
 }
 
+// Converts the result of cyclewatch.memory_recording.allocation_stacks().
+watch::AllocationStacks stacks_from(const py::object& answer) {
+    watch::AllocationStacks found;
+    if (!answer || answer.is_none()) {
+        return found;
+    }
+    found.is_recorded = true;
+    if (py::isinstance<py::str>(answer)) {
+        found.failure = answer.cast<std::string>();
+        return found;
+    }
+    using Frame = std::tuple<std::string, std::uint32_t, std::string>;
+    for (const auto& stack : answer.cast<std::vector<std::vector<Frame>>>()) {
+        std::vector<watch::StackFrame>& frames = found.stacks.emplace_back();
+        for (const auto& [path, line, function] : stack) {
+            frames.push_back({.path = path, .line = line, .function = function});
+        }
+    }
+    return found;
+}
+
 watch::Listeners listeners(py::object on_finding,
                            py::object on_report,
                            py::object read_source,
                            py::object on_log,
-                           py::object find_switch) {
+                           py::object find_switch,
+                           py::object find_allocations) {
     watch::Listeners result;
+    if (!find_allocations.is_none()) {
+        result.find_allocations = [callback = Callback(std::move(find_allocations))](
+                                      const std::vector<watch::CollectedStorage>& storages) {
+            py::list questions;
+            for (const watch::CollectedStorage& each : storages) {
+                questions.append(py::make_tuple(each.device,
+                                                each.address,
+                                                each.bytes,
+                                                each.released,
+                                                each.unreachable,
+                                                each.settled));
+            }
+            return stacks_from(callback.call(questions));
+        };
+    }
     if (!find_switch.is_none()) {
         result.find_switch = [callback = Callback(std::move(find_switch))](bool frozen) {
             return callback.call_untraced<std::string>(frozen);
@@ -198,7 +236,8 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
                         const py::object& on_report,
                         const py::object& read_source,
                         const py::object& on_log,
-                        const py::object& find_switch) {
+                        const py::object& find_switch,
+                        const py::object& find_allocations) {
     watch::Settings settings;
     settings.devices = selected(devices);
     settings.formats = formats_from(formats);
@@ -210,7 +249,8 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
     settings.min_bytes = min_bytes;
     settings.budget = budget;
     settings.capture_values = capture_values;
-    settings.listeners = listeners(on_finding, on_report, read_source, on_log, find_switch);
+    settings.listeners =
+        listeners(on_finding, on_report, read_source, on_log, find_switch, find_allocations);
     settings.scan_every = scan_every.value_or(watch::kScanIfNotCollected);
     settings.census_every = census_every;
     settings.repeat = repeat_each ? report::Repeat::each : report::Repeat::doubled;
@@ -272,7 +312,7 @@ void bind_scan(py::module_& module) {
             watch::Settings settings;
             settings.devices = selected(devices);
             settings.listeners =
-                listeners(py::none(), py::none(), read_source, py::none(), py::none());
+                listeners(py::none(), py::none(), read_source, py::none(), py::none(), py::none());
             auto report = std::make_shared<model::Report>(
                 Dispatcher::instance().scan(std::move(settings), {generation, frozen}));
             if (live_owners > 0) {

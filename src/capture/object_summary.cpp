@@ -2,6 +2,7 @@
 #include "capture/object_summary.h"
 
 #include <string_view>
+#include <utility>
 
 #include "capture/class_code.h"
 #include "capture/labelers/text.h"
@@ -303,6 +304,21 @@ base::CallSite site_of(PyObject* call) {
             static_cast<std::uint32_t>(line)};
 }
 
+// Calls visit(base::CallSite) for the frames that allocated `object`, innermost first, until it
+// returns false.
+template <typename Visit>
+void visit_allocation(PyObject* object, Visit&& visit) {
+    const python::OwnedRef traceback = python::steal(cyclewatch_allocation_traceback(object));
+    if (!traceback || PyTuple_CheckExact(traceback.get()) == 0) {
+        return;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(traceback.get()); ++i) {
+        if (!visit(site_of(PyTuple_GET_ITEM(traceback.get(), i)))) {
+            return;
+        }
+    }
+}
+
 }  // namespace
 
 ObjectSummary summarize(PyObject* object) {
@@ -353,17 +369,18 @@ bool differs_per_object(model::NodeKind kind) noexcept {
     }
 }
 
+std::vector<base::CallSite> allocation_stack(PyObject* object) {
+    std::vector<base::CallSite> stack;
+    visit_allocation(object, [&](base::CallSite site) {
+        stack.push_back(std::move(site));
+        return true;
+    });
+    return stack;
+}
+
 base::CallSite allocation_site(PyObject* object) {
-    const python::OwnedRef traceback = python::steal(cyclewatch_allocation_traceback(object));
-    if (!traceback || PyTuple_CheckExact(traceback.get()) == 0) {
-        return {};
-    }
     base::CallChoice choice;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(traceback.get()); ++i) {
-        if (!choice.offer(site_of(PyTuple_GET_ITEM(traceback.get(), i)))) {
-            break;
-        }
-    }
+    visit_allocation(object, [&](base::CallSite site) { return choice.offer(std::move(site)); });
     return choice.take();
 }
 

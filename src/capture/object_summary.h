@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/source_path.h"
 #include "model/reference_graph.h"
@@ -37,5 +38,8 @@ struct ObjectSummary {
 // CollectionListener::on_unreachable(). If tracemalloc is tracing, creates tuples and frees them
 // before it returns. The tuples do not refer to unreachable objects.
 [[nodiscard]] base::CallSite allocation_site(PyObject* object);
+
+// Like allocation_site(), but returns all frames of the traceback, innermost first.
+[[nodiscard]] std::vector<base::CallSite> allocation_stack(PyObject* object);
 
 }  // namespace cyclewatch::capture

@@ -8,7 +8,7 @@
 #include <charconv>
 
 #include "device/device_selection.h"
-#include "device/torch_history.h"
+#include "device/torch_memory.h"
 
 namespace cyclewatch::device {
 

@@ -99,9 +99,10 @@ CYCLEWATCH_FIELDS(Reference,
                   payload,
                   source);
 
-CYCLEWATCH_FIELDS(OwnerSummary, type, device, bytes, shape, dtype, path, count, allocated_at);
+CYCLEWATCH_FIELDS(
+    OwnerSummary, type, device, bytes, shape, dtype, path, count, allocated_at, allocation_stack);
 
-CYCLEWATCH_FIELDS(Picture::Item, text, detail, on_cycle, owner, bytes);
+CYCLEWATCH_FIELDS(Picture::Item, text, detail, on_cycle, owner, bytes, allocation_stack);
 
 CYCLEWATCH_FIELDS(Picture::Arrow, from, to, label, on_cycle, cut);
 

@@ -76,6 +76,9 @@ struct OwnerSummary {
     std::string path;          // from the cycle to the owner: "Engine.weights['w']"
     std::uint64_t count = 1;   // equal owners (type, device, bytes, shape, dtype, path)
     std::string allocated_at;  // "path:line"; "" if not recorded
+    // The call stack of the allocation, innermost first: "path:line in function", or "path:line" if
+    // the function is unknown. Missing if not more than `allocated_at` is known.
+    std::optional<std::vector<std::string>> allocation_stack{};
     // Emptied when the finding is stored, because the ids are valid only within one observation.
     std::vector<StorageShare> storages{};
 
@@ -93,7 +96,8 @@ struct Picture {
         std::string detail;  // module-qualified name, location
         bool on_cycle = false;
         bool owner = false;
-        std::uint64_t bytes = 0;  // owners only
+        std::uint64_t bytes = 0;                                     // owners only
+        std::optional<std::vector<std::string>> allocation_stack{};  // as in OwnerSummary
 
         friend bool operator==(const Item&, const Item&) = default;
     };

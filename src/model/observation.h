@@ -31,6 +31,7 @@ struct DeviceOwner {
     // True if the owner is not the object of `node` itself but a part that is freed with the
     // object, such as its gradient.
     bool is_part = false;
+    std::vector<std::string> allocation_stack{};  // as in OwnerSummary; empty if unknown
 };
 
 // The source of a memory reading.

@@ -36,6 +36,18 @@ BoxText box_text(const Picture::Item& item) {
     return text;
 }
 
+std::string tooltip_markup(const Picture::Item& item) {
+    const std::string& name = item.detail.empty() ? item.text : item.detail;
+    std::string markup = base::escape_markup(base::shown_name(name));
+    if (item.allocation_stack) {
+        markup += "\nallocated at";
+        for (const std::string& frame : *item.allocation_stack) {
+            markup += "\n" + base::escape_markup(base::shown_name(frame));
+        }
+    }
+    return markup;
+}
+
 std::string arrow_text(const Picture::Arrow& arrow) {
     return (arrow.cut ? "cut: " : "") +
            base::truncate_middle(base::shown_name(arrow.label), kArrowColumns);

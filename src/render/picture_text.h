@@ -18,6 +18,9 @@ struct BoxText {
     std::string second_line;
 };
 [[nodiscard]] BoxText box_text(const model::Picture::Item& item);
+// Markup of a tooltip: the full name and, if known, the call stack that allocated an owner, one
+// frame per line.
+[[nodiscard]] std::string tooltip_markup(const model::Picture::Item& item);
 [[nodiscard]] std::string arrow_text(const model::Picture::Arrow& arrow);
 
 // The number of objects that are left out of the drawing.

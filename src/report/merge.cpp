@@ -60,6 +60,7 @@ void merge_owners(model::Finding& stored, Owners owners) {
         equal->count += owner.count;
         if (equal->allocated_at.empty()) {
             equal->allocated_at = std::move(owner.allocated_at);
+            equal->allocation_stack = std::move(owner.allocation_stack);
         }
     }
     sort_and_bound_owners(stored);
@@ -114,6 +115,16 @@ void merge_status_and_verdict(model::Finding& stored, model::Finding& later) {
     }
     if (stored.note.find(later.note) == std::string::npos) {
         stored.note += (stored.note.empty() ? "" : "\n") + later.note;
+    }
+}
+
+// The boxes of the picture are owners of one occurrence. The first stack found for their size is
+// shown, because the boxes have no path.
+void note_in_picture(model::Picture& picture, const OwnerSummary& owner) {
+    for (model::Picture::Item& item : picture.items) {
+        if (item.owner && item.bytes == owner.bytes && !item.allocation_stack) {
+            item.allocation_stack = owner.allocation_stack;
+        }
     }
 }
 
@@ -178,12 +189,16 @@ void place(model::Finding& stored, const PlacedOwners& placed) {
     OwnerSummary rest = std::move(*unplaced);
     stored.owners.erase(unplaced);
     std::uint64_t not_found = placed.owner.count;
-    for (const auto& [site, count] : placed.sites) {
+    for (const auto& [site, placed_at] : placed.sites) {
         OwnerSummary owner = rest;
         owner.allocated_at = site;
-        owner.count = std::min(count, rest.count);
+        if (placed_at.stack.size() > 1) {
+            owner.allocation_stack = placed_at.stack;
+            note_in_picture(stored.picture, owner);
+        }
+        owner.count = std::min(placed_at.owners, rest.count);
         rest.count -= owner.count;
-        not_found -= std::min(count, not_found);
+        not_found -= std::min(placed_at.owners, not_found);
         if (owner.count == 0) {
             continue;
         }

@@ -28,10 +28,16 @@ void stamp(model::Finding& finding, const model::CollectionRecord& record);
 // notes are concatenated.
 void merge(model::Finding& stored, model::Finding later);
 
+// The owners that were allocated at one site.
+struct PlacedAt {
+    std::uint64_t owners = 0;
+    std::vector<std::string> stack{};  // as in OwnerSummary; of the first owner
+};
+
 // Allocation sites of equal owners, looked up after their finding was stored.
 struct PlacedOwners {
-    model::OwnerSummary owner;                   // as stored, without a site
-    std::map<std::string, std::uint64_t> sites;  // "path:line" -> number of owners
+    model::OwnerSummary owner;              // as stored, without a site
+    std::map<std::string, PlacedAt> sites;  // by "path:line"
 };
 
 // Splits the matching owners of `stored` by allocation site. If the lookup found the sites of all

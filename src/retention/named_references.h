@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The named references of one object, for programs that draw their own graphs. REQUIRES: GIL held,
-// not inside a collection. RUNS PYTHON: never. May throw std::bad_alloc.
+// Facts about one object, for programs that draw their own graphs. REQUIRES: GIL held, not inside a
+// collection. RUNS PYTHON: never. May throw std::bad_alloc.
 #pragma once
 
 #include <Python.h>
@@ -19,5 +19,9 @@ struct NamedReference {
 
 // References without a name are omitted. Does not create a __dict__.
 [[nodiscard]] std::vector<NamedReference> named_references(PyObject* object);
+
+// The calls that allocated `object`, innermost first: "path:line". Empty if tracemalloc did not
+// trace them.
+[[nodiscard]] std::vector<std::string> allocation_stack(PyObject* object);
 
 }  // namespace cyclewatch::retention

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <iterator>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "base/source_path.h"
 #include "capture/object_summary.h"
 #include "compat/gc_list.h"
 #include "compat/object_layout.h"
@@ -185,6 +187,28 @@ std::size_t OwnerReadings::storage_index(const device::OwnerReading& reading) {
     storages.push_back({reading.device, reading.bytes, true});
     links_.push_back({reading.storage, std::exchange(first, added)});
     return added;
+}
+
+std::int64_t wall_time() noexcept {
+    const auto time = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
+}
+
+void read_allocation_stacks(CapturedCollection& collection, std::span<PyObject* const> objects) {
+    constexpr std::size_t kMostStacks = 1'000;  // in one collection
+    std::size_t left = kMostStacks;
+    for (std::size_t i = 0; i < objects.size() && left > 0; ++i) {
+        if (collection.places[i].kind != capture::OwnerPlace::Kind::node) {
+            continue;
+        }
+        --left;
+        const std::vector<base::CallSite> stack = capture::allocation_stack(objects[i]);
+        if (stack.size() > 1) {
+            collection.allocation_stacks.resize(objects.size());
+            std::ranges::transform(
+                stack, std::back_inserter(collection.allocation_stacks[i]), &base::text_of);
+        }
+    }
 }
 
 void check_freed(CapturedCollection& collection) noexcept {
@@ -368,7 +392,10 @@ const model::Observation& select_owners(CapturedCollection& collection,
                                           owner.type,
                                           owner.reading.shape,
                                           owner.reading.dtype,
-                                          owner.is_part});
+                                          owner.is_part,
+                                          owner.is_part || collection.allocation_stacks.empty()
+                                              ? std::vector<std::string>()
+                                              : collection.allocation_stacks[owner.object]});
         } else if (place.kind == capture::OwnerPlace::Kind::repeated) {
             model::RepeatedShape& repeat = observation.repeats[place.repeat];
             repeat.bytes += bytes;

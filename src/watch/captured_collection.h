@@ -18,7 +18,6 @@
 #include "device/claim_check.h"
 #include "device/owner_detector.h"
 #include "device/owner_reader.h"
-#include "device/torch_history.h"
 #include "model/observation.h"
 #include "python/references.h"
 #include "watch/watch.h"
@@ -55,14 +54,16 @@ struct GarbageShape {
 
 struct CapturedCollection {
     std::vector<PendingOwner> owners;
-    std::vector<capture::OwnerPlace> places;    // by PendingOwner::object; empty without a graph
+    std::vector<capture::OwnerPlace> places;  // by PendingOwner::object; empty without a graph
+    // By PendingOwner::object; as in model::OwnerSummary, empty if unknown.
+    std::vector<std::vector<std::string>> allocation_stacks;
     std::vector<model::RepeatedShape> repeats;  // without bytes and owners
     std::vector<model::DeviceMemory> memory;
     int cuda_error = 0;  // pending before the sweep, as in device::pending_error()
     GarbageShape shape;
     bool is_known = false;            // all watches know the findings: there is no graph
-    device::WallTime unreachable_at;  // before the sweep
-    device::WallTime swept_at;        // after the sweep
+    std::int64_t unreachable_at = 0;  // before the sweep; microseconds since the epoch
+    std::int64_t swept_at = 0;        // after the sweep
     std::uint64_t failed_readings = 0;
     // Owners that CUDA contradicts. They are not in `owners`.
     struct Contradiction {
@@ -144,6 +145,13 @@ class OwnerReadings {
     std::vector<std::uint32_t> first_storages_;  // by hash
     std::vector<Link> links_;                    // by storage
 };
+
+// The time of torch's memory history, in microseconds since the epoch.
+[[nodiscard]] std::int64_t wall_time() noexcept;
+
+// Sets `allocation_stacks`, if tracemalloc is tracing. `objects`: as OwnerReadings::objects().
+// REQUIRES: inside CollectionListener::on_unreachable().
+void read_allocation_stacks(CapturedCollection& collection, std::span<PyObject* const> objects);
 
 // Call this after the collector has freed the objects. Determines which owners and storages were
 // freed, and sets `objects_left`.

@@ -170,7 +170,7 @@ void Pipeline::capture(const collector::UnreachableSet& unreachable,
     if (std::ranges::any_of(captured->observation.storages, is_on_cuda)) {
         captured->cuda_error = device::pending_error();
     }
-    captured->unreachable_at = device::WallTime::now();
+    captured->unreachable_at = wall_time();
     // The user's readers may have stopped the last watch. Stopping it resets `current`.
     if (current.started == started) {
         current.captured = std::move(captured);
@@ -208,7 +208,7 @@ void Pipeline::after_sweep(const collector::CollectionOutcome& outcome, const Wa
     // 6. Check which owners and storages were freed; sample the memory in use again.
     check_freed(*captured);
     sampler_.after(captured->memory);
-    captured->swept_at = device::WallTime::now();
+    captured->swept_at = wall_time();
     collector::change_young_count(-captured->objects_left);
 
     forget_resurrected(*captured);
@@ -457,6 +457,7 @@ void Pipeline::capture_graph(const collector::UnreachableSet& unreachable,
         captured.is_known = may_be_known && recognize(graph, watches, limits.values, captured);
         if (!captured.is_known) {
             captured.take(graph.capture(limits));
+            read_allocation_stacks(captured, readings.objects());
         }
     });
     PyErr_Clear();

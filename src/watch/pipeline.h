@@ -25,7 +25,6 @@
 #include "device/memory_sampler.h"
 #include "device/owner_detector.h"
 #include "device/owner_registry.h"
-#include "device/torch_history.h"
 #include "watch/captured_collection.h"
 #include "watch/site_lookup.h"
 #include "watch/watch.h"

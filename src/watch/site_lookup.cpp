@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 
+#include "base/source_path.h"
 #include "device/device_selection.h"
-#include "device/torch_history.h"
 #include "model/mistake.h"
 #include "python/guards.h"
 #include "report/merge.h"
@@ -18,12 +19,12 @@ namespace cyclewatch::watch {
 namespace {
 
 // The address in the result is 0 if the storage is not on a CUDA device.
-const device::CollectedStorage& storage_of(const CollectedStorages& storages,
-                                           const model::StorageShare& share) {
+const CollectedStorage& storage_of(const CollectedStorages& storages,
+                                   const model::StorageShare& share) {
     return (*storages)[model::index_of(share.storage)];
 }
 
-void append_storages(const SiteRequest& request, std::vector<device::CollectedStorage>& storages) {
+void append_storages(const SiteRequest& request, std::vector<CollectedStorage>& storages) {
     for (const model::OwnerSummary& owner : request.owners) {
         for (const model::StorageShare& share : owner.storages) {
             storages.push_back(storage_of(request.storages, share));
@@ -31,18 +32,45 @@ void append_storages(const SiteRequest& request, std::vector<device::CollectedSt
     }
 }
 
-// Returns the owners with their allocation sites, which are taken from the front of `sites`. The
-// sites are in the order of append_storages().
+// torch may also record C++ frames, which have arbitrary paths.
+bool is_python_file(std::string_view path) {
+    return path.ends_with(".py") || path.starts_with('<');
+}
+
+// "path:line"; "" if the stack is unknown.
+std::string site_in(const std::vector<StackFrame>& stack) {
+    base::CallChoice choice;
+    for (const StackFrame& frame : stack) {
+        if (is_python_file(frame.path) && !choice.offer({frame.path, frame.line})) {
+            break;
+        }
+    }
+    return base::text_of(choice.take());
+}
+
+std::vector<std::string> texts_of(const std::vector<StackFrame>& stack) {
+    std::vector<std::string> texts;
+    for (const auto& [path, line, function] : stack) {
+        texts.push_back(base::text_of({path, line}) + (function.empty() ? "" : " in " + function));
+    }
+    return texts;
+}
+
+// Returns the owners with their allocation sites, which are taken from the front of `stacks`. The
+// stacks are in the order of append_storages().
 std::vector<report::PlacedOwners> placed(SiteRequest& request,
-                                         std::span<const base::CallSite>& sites) {
+                                         std::span<const std::vector<StackFrame>>& stacks) {
     std::vector<report::PlacedOwners> result;
     for (model::OwnerSummary& owner : request.owners) {
         report::PlacedOwners& group = result.emplace_back();
         for (const model::StorageShare& share : std::exchange(owner.storages, {})) {
-            const base::CallSite& site = sites.front();
-            sites = sites.subspan(1);
-            if (!site.path.empty()) {
-                group.sites[base::text_of(site)] += share.owners;
+            const std::vector<StackFrame>& stack = stacks.front();
+            stacks = stacks.subspan(1);
+            const std::string site = site_in(stack);
+            if (!site.empty()) {
+                report::PlacedAt& at = group.sites[site];
+                at.owners += share.owners;
+                at.stack = at.stack.empty() ? texts_of(stack) : std::move(at.stack);
             }
         }
         group.owner = std::move(owner);
@@ -54,8 +82,8 @@ std::uint64_t count_not_found(const std::vector<report::PlacedOwners>& groups) {
     std::uint64_t not_found = 0;
     for (const report::PlacedOwners& group : groups) {
         not_found += group.owner.count;
-        for (const auto& [site, count] : group.sites) {
-            not_found -= std::min(count, not_found);
+        for (const auto& [site, at] : group.sites) {
+            not_found -= std::min(at.owners, not_found);
         }
     }
     return not_found;
@@ -81,7 +109,7 @@ void update_copies(Watch& watch,
 }  // namespace
 
 CollectedStorages collected_storages(const CapturedCollection& collection, bool scan) {
-    std::shared_ptr<std::vector<device::CollectedStorage>> storages;
+    std::shared_ptr<std::vector<CollectedStorage>> storages;
     for (const PendingOwner& owner : collection.owners) {
         const model::Storage& storage = collection.observation.storages[owner.storage];
         const std::optional<int> device = device::cuda_number(storage.device);
@@ -89,7 +117,7 @@ CollectedStorages collected_storages(const CapturedCollection& collection, bool 
             continue;
         }
         if (storages == nullptr) {
-            storages = std::make_shared<std::vector<device::CollectedStorage>>();
+            storages = std::make_shared<std::vector<CollectedStorage>>();
             storages->resize(collection.observation.storages.size());
         }
         (*storages)[owner.storage] = {.device = *device,
@@ -135,7 +163,7 @@ void SiteLookup::enqueue(const std::shared_ptr<Watch>& watch,
             return finding.signature == request.signature;
         });
     });
-    if (requests.empty()) {
+    if (requests.empty() || !watch->settings().listeners.find_allocations) {
         return;
     }
     if (waiting_.empty() && !post([this] { look_up_pending(); })) {
@@ -156,13 +184,6 @@ bool SiteLookup::affordable(const Pending& pending) const {
 
 void SiteLookup::look_up_pending() {
     std::vector<Pending> pending = std::exchange(waiting_, {});
-    const auto device_of = [](const Pending& one) {
-        const model::OwnerSummary& owner = one.request.owners.front();
-        return storage_of(one.request.storages, owner.storages.front()).device;
-    };
-    if (pending.empty() || !device::torch_records_history(device_of(pending.front()))) {
-        return;
-    }
     std::erase_if(pending, [this](const Pending& one) {
         if (affordable(one)) {
             return false;
@@ -172,35 +193,36 @@ void SiteLookup::look_up_pending() {
     });
     if (!pending.empty()) {
         const Clock::time_point began = Clock::now();
-        read(pending);
-        seconds_ += seconds(Clock::now() - began);
+        const bool is_recorded = read(pending);
+        seconds_ += is_recorded ? seconds(Clock::now() - began) : 0;
     }
 }
 
-void SiteLookup::read(std::vector<Pending>& pending) {
-    std::vector<device::CollectedStorage> storages;
+bool SiteLookup::read(std::vector<Pending>& pending) {
+    std::vector<CollectedStorage> storages;
     for (const Pending& one : pending) {
         append_storages(one.request, storages);
     }
-    device::HistoryReading reading;
+    AllocationStacks found;
     {
         const python::YoungCountGuard young_count;
         const python::GcPause pause;
-        reading = device::read_torch_history(storages);
+        found = pending.front().watch->settings().listeners.find_allocations(storages);
     }
-    if (reading.interrupted) {
-        return;
+    if (!found.is_recorded || !found.failure.empty()) {
+        if (found.is_recorded) {
+            report_failure(pending, found.failure);
+        }
+        return found.is_recorded;
     }
-    if (!reading.failure.empty()) {
-        report_failure(pending, reading.failure);
-        return;
-    }
-    std::span<const base::CallSite> sites = reading.sites;
+    found.stacks.resize(storages.size());
+    std::span<const std::vector<StackFrame>> stacks = found.stacks;
     for (Pending& one : pending) {
-        const std::vector<report::PlacedOwners> groups = placed(one.request, sites);
+        const std::vector<report::PlacedOwners> groups = placed(one.request, stacks);
         one.watch->skip("owners not found in torch's memory history", count_not_found(groups));
         update_copies(*one.watch, *one.result, one.request.signature, groups);
     }
+    return true;
 }
 
 void SiteLookup::report_failure(const std::vector<Pending>& pending, const std::string& failure) {

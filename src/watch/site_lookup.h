@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "device/torch_history.h"
+#include "watch/allocations.h"
 #include "watch/captured_collection.h"
 #include "watch/watch.h"
 
@@ -19,7 +19,7 @@ namespace cyclewatch::watch {
 
 // The storages of one collection, indexed by model::StorageId. Null if no storage is on a CUDA
 // device.
-using CollectedStorages = std::shared_ptr<const std::vector<device::CollectedStorage>>;
+using CollectedStorages = std::shared_ptr<const std::vector<CollectedStorage>>;
 
 // Call this after check_freed() or, for a scan, after check_references(). RUNS PYTHON: never. May
 // throw std::bad_alloc.
@@ -53,7 +53,8 @@ class SiteLookup {
 
     void look_up_pending();
     [[nodiscard]] bool affordable(const Pending& pending) const;
-    void read(std::vector<Pending>& pending);
+    // False if there is no history.
+    bool read(std::vector<Pending>& pending);
     void report_failure(const std::vector<Pending>& pending, const std::string& failure);
 
     std::vector<Pending> waiting_;

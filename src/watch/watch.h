@@ -25,6 +25,7 @@
 #include "report/growth_tracker.h"
 #include "report/report_store.h"
 #include "report/source_table.h"
+#include "watch/allocations.h"
 #include "watch/budget.h"
 #include "watch/device_descriptions.h"
 #include "watch/report_writer.h"
@@ -52,6 +53,8 @@ struct Listeners {
     // Reads the source code at locations ("path:line"). If `read_source` is null, reports contain
     // no source code.
     std::function<report::SourceLines(const std::vector<std::string>& locations)> read_source;
+    // Looks up storages in torch's memory history.
+    std::function<AllocationStacks(const std::vector<CollectedStorage>&)> find_allocations;
     // Returns the location at which automatic collection was switched off or objects were frozen,
     // such as "train.py:12 (gc.disable())"; "" if unknown.
     std::function<std::string(bool frozen)> find_switch;

@@ -27,6 +27,15 @@ def test_location_is_the_innermost_line_of_the_program(interpreter):
     assert "recorded_memory.py:" in answer["card"]
     assert LEAK in answer["json"]
     assert LEAK in answer["html"]
+    [stack] = answer["stacks"]
+    assert stack[0] == "/pytorch/c10/cuda/CUDACachingAllocator.cpp:7 in malloc"
+    assert f"{LEAK} in leak" in stack
+    assert stack[-1].endswith(" in <module>")
+    assert all(
+        f"{frame}\n".replace("<", "&lt;").replace(">", "&gt;") in answer["html"]
+        for frame in stack
+        if frame[0] == "/"
+    )
     without_history = answer_of(interpreter, "off")
     assert without_history["signatures"] == answer["signatures"]
     assert locations_of(without_history) == [None]

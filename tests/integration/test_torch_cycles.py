@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tracemalloc
 import weakref
 from pathlib import Path
 
@@ -235,3 +236,18 @@ def test_only_selected_devices_are_cuda_tensors(monkeypatch):
     assert not ours.is_cuda_tensor("cpu")
     with torch._subclasses.FakeTensorMode():
         assert not ours.is_cuda_tensor(torch.zeros(1))
+
+
+def test_allocation_context_uses_tracemalloc(monkeypatch):
+    monkeypatch.setenv("CYCLEWATCH_DEVICES", "cpu")
+    tracemalloc.start(5)
+    try:
+        tensor = torch.zeros(1)
+        context = ours.cuda_allocation_context()
+        stack = context(tensor).splitlines()
+    finally:
+        tracemalloc.stop()
+    line = test_allocation_context_uses_tracemalloc.__code__.co_firstlineno + 4
+    assert stack[0] == f"{__file__}:{line}"
+    assert len(stack) == 5
+    assert context("text") is None

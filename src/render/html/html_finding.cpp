@@ -281,6 +281,21 @@ std::string name_cell(std::string_view name) {
     return wrap_markup("td", "", name.empty() ? std::string() : code(name));
 }
 
+// The allocation site, which opens to the whole call stack if that is known.
+std::string site_cell(const model::OwnerSummary& owner) {
+    if (!owner.allocation_stack) {
+        return name_cell(owner.allocated_at);
+    }
+    std::string lines;
+    for (const std::string& frame : *owner.allocation_stack) {
+        lines += base::escape_markup(base::shown_name(frame)) + "\n";
+    }
+    return wrap_markup("td",
+                       "",
+                       "<details class=\"stack\"><summary>" + code(owner.allocated_at) +
+                           "</summary>" + wrap_markup("pre", "", lines) + "</details>");
+}
+
 std::string owner_table(const Finding& finding) {
     if (finding.owners.empty()) {
         return {};
@@ -296,7 +311,7 @@ std::string owner_table(const Finding& finding) {
                 cell(format_bytes(owner.bytes), "number") + name_cell(owner.type) +
                 cell(base::shown_name(owner.shape)) + cell(base::shown_name(owner.dtype)) +
                 cell(base::shown_name(owner.device)) + name_cell(owner.path) +
-                (sites ? name_cell(owner.allocated_at) : std::string()) + "</tr>\n";
+                (sites ? site_cell(owner) : std::string()) + "</tr>\n";
     }
     std::string head =
         "<th scope=\"col\" class=\"number\">Count</th><th scope=\"col\" class=\"number\">Size"

@@ -47,9 +47,7 @@ std::string draw_box(const Picture::Item& item, const PictureBox& box, double sh
     const double top = box.centre.y - box.height / 2;
     std::string out = "<g class=\"";
     out += item.owner ? "item owner" : item.on_cycle ? "item cycle" : "item";
-    out += "\">\n<title>" +
-           base::escape_markup(base::shown_name(item.detail.empty() ? item.text : item.detail)) +
-           "</title>\n";
+    out += "\">\n<title>" + tooltip_markup(item) + "</title>\n";
     out += svg_rectangle("box", left, top, box.width, box.height, item.owner ? 3 : 9) + "\n";
     if (text.second_line.empty()) {
         out += text_at({box.centre.x, box.centre.y + 4.5}, "name", text.name);

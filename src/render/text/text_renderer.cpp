@@ -126,6 +126,26 @@ std::string path_and_site(const model::OwnerSummary& owner, std::size_t room) {
     return base::truncate_middle(path, std::max(rest, kLeastPath)) + site;
 }
 
+// The callers of the allocation site of the largest owner, on at most two lines.
+void add_callers(Card& card, const Finding& finding) {
+    constexpr std::size_t kMostLines = 2;
+    if (finding.owners.empty() || !finding.owners.front().allocation_stack) {
+        return;
+    }
+    const model::OwnerSummary& owner = finding.owners.front();
+    const auto is_site = [&](const std::string& frame) {
+        return frame.starts_with(owner.allocated_at);
+    };
+    const std::vector<std::string>& stack = *owner.allocation_stack;
+    const auto site = std::ranges::find_if(stack, is_site);
+    std::string text;
+    for (auto frame = site == stack.end() ? stack.begin() : site + 1; frame != stack.end();
+         ++frame) {
+        text += (text.empty() ? "allocated in calls from " : ", ") + base::shown_name(*frame);
+    }
+    card.add_wrapped("", text, card.at_most(kMostLines));
+}
+
 void add_owners(Card& card, const Finding& finding) {
     const std::size_t all = finding.owners.size();
     const std::size_t most = card.at_most(card.layout().owner_lines);
@@ -145,6 +165,7 @@ void add_owners(Card& card, const Finding& finding) {
             card.add_columns(i == 0 ? "holds" : "", text, path);
         }
     }
+    add_callers(card, finding);
     const std::uint64_t more = all - shown + finding.omitted_owners;
     if (more > 0) {
         card.add("", "and " + base::counted(more, "more group") + " of tensors");

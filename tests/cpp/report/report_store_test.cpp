@@ -189,9 +189,25 @@ TEST(Place, SplitsOwnersByAllocationSite) {
     };
     for (const auto& one : cases) {
         model::Finding stored = finding("a", 8, one.stored);
-        place(stored, {owner_at("", one.count), one.sites});
+        PlacedOwners placed{owner_at("", one.count), {}};
+        for (const auto& [site, count] : one.sites) {
+            placed.sites[site].owners = count;
+        }
+        place(stored, placed);
         EXPECT_EQ(stored.owners, one.placed) << one.description;
     }
+}
+
+TEST_F(ReportStoreTest, ShowsTheStackOfAPlacedOwnerInThePicture) {
+    const std::vector<std::string> stack{"t.py:1 in make", "t.py:9"};
+    model::Finding stored = finding("a", 8, {owner_at("", 1)});
+    const std::uint64_t bytes = stored.owners.front().bytes;
+    stored.picture.items = {{.text = "T", .detail = "", .owner = true, .bytes = bytes},
+                            {.text = "U", .detail = "", .owner = true, .bytes = bytes + 1}};
+    place(stored, {owner_at("", 1), {{"t.py:1", PlacedAt{.owners = 1, .stack = stack}}}});
+    EXPECT_EQ(stored.owners.front().allocation_stack, stack);
+    EXPECT_EQ(stored.picture.items[0].allocation_stack, stack);
+    EXPECT_FALSE(stored.picture.items[1].allocation_stack.has_value());
 }
 
 TEST_F(ReportStoreTest, BoundsTheOwnersOfAFinding) {

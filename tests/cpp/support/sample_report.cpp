@@ -103,6 +103,7 @@ model::Report make_hostile_report(const std::string& text) {
         for (OwnerSummary& owner : finding.owners) {
             owner.type = owner.device = owner.shape = owner.dtype = text;
             owner.path = owner.allocated_at = text;
+            owner.allocation_stack = {text, text};
         }
         for (model::Variant& variant : finding.variants) {
             variant.signature = variant.name = variant.title = variant.location = text;

@@ -300,6 +300,7 @@ def main(scenario):
         ),
         "signatures": sorted(f.signature for f in report.findings),
         "occurrences": [f.occurrences for f in report.findings],
+        "stacks": [owner.allocation_stack for f in report.findings for owner in f.owners],
         "reported": reported,
         "calls": allocator.calls,
         "skipped": dict(report.stats.skipped),

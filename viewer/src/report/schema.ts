@@ -25,6 +25,7 @@ export interface Owner {
     path: string;
     count: number;
     allocated_at: string;
+    allocation_stack?: string[];
 }
 
 export interface ProcessOccurrences {
