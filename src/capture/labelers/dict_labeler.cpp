@@ -83,7 +83,9 @@ std::string shape_with_ids(PyObject* key) {
         return {};
     }
     std::string shape = model::name_shape(text);
-    return shape.find('<') == std::string::npos ? std::string() : shape;
+    // Outside a UUID, "." and "-" occur in data ("john.smith-19800101") rather than in names.
+    const bool is_name = shape.find_first_of(".-") == std::string::npos;
+    return is_name && shape.find('<') != std::string::npos ? shape : std::string();
 }
 
 // Labels `value`, which an ordinary dict stores under `key`. The key must be an identifier. The

@@ -371,6 +371,7 @@ TEST(Dict, LabelsOfKeys) {
          "[<str>] [<str>] [<str>] [<str>] ",
          "['na\u00efve'] ['\u5909\u6570'] ['\U00010400'] [<str>] ",
          nullptr},
+        {"{f'patient-john.smith-{number}9800101': []}", "[<str>] ", nullptr, nullptr},
         {"{f'hook_{id(number) | 1 << 40}': [], f'fsdp_state:{uuid.uuid4()}': [],"
          " f'state_{uuid.uuid4().hex}': [], f'two words {uuid.uuid4()}': []}",
          "['hook_<id>'] ['fsdp_state:<uuid>'] ['state_<uuid>'] [<str>] ",
