@@ -244,6 +244,12 @@ void Pipeline::keep_resurrected(std::unique_ptr<CapturedCollection> captured,
         }
         return;
     }
+    // Tracked weak references would be part of later collections, and change when these run.
+    for (const PendingOwner& owner : captured->owners) {
+        if (owner.weakref && Py_REFCNT(owner.weakref.get()) == 1) {
+            PyObject_GC_UnTrack(owner.weakref.get());
+        }
+    }
     Resurrected& added = resurrected_.emplace_back();
     added.record = record;
     added.record.note = model::kFreedLater;
@@ -255,6 +261,11 @@ void Pipeline::keep_resurrected(std::unique_ptr<CapturedCollection> captured,
 }
 
 void Pipeline::report_resurrected(const Watches& watches) {
+    if (resurrected_.empty()) {
+        return;
+    }
+    // The weak references that are freed here were subtracted from the count when they were kept.
+    const python::YoungCountGuard young_count;
     for (std::size_t i = 0; i < resurrected_.size();) {
         if (!freed_resurrected(*resurrected_[i].captured)) {
             ++i;

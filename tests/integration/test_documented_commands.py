@@ -83,6 +83,8 @@ RUN_ELSEWHERE = {
     "pip install .": "scripts/wheel builds, installs and tests the package",
     "cyclewatch attach 4242": "tests/unit/cli/test_attach.py, with CPython 3.14",
     "make demo": "test_make_demo",
+    "make gpu-kit": "builds a wheel for minutes; tests/gpu/test_gpu.py",
+    "python3 tests/gpu/run.py": "needs the folder of make gpu-kit; tests/gpu/test_gpu.py",
     "make test": "runs this test",
     "make wheel": "scripts/wheel tests every wheel with the commands shown on the page",
     "python3 -m venv env": "scripts/wheel",
@@ -199,7 +201,7 @@ def test_program_prints_the_card_below_it(short_folder, page, program, card):
 def test_make_demo():
     done = run(["make", "demo"], ROOT)
     assert done.returncode == 0, done.stdout
-    pages = [Path(path) for path in re.findall(r"^report: (.*)$", done.stdout, re.MULTILINE)]
+    pages = [Path(path) for path in re.findall(r"; report: (.*)$", done.stdout, re.MULTILINE)]
     assert len(pages) == 2
     for page in pages:
         assert cyclewatch.Report.load(page).findings

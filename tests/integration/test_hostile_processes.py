@@ -65,8 +65,10 @@ def test_each_process_reports_its_own_cycles(interpreter, scenario, tmp_path):
 @pytest.mark.parametrize("method", METHODS)
 def test_each_data_loader_worker_reports_its_own_cycles(torch_interpreter, method, tmp_path):
     outcome = torch_interpreter.run(PROGRAM, f"data loader: {method}", cwd=tmp_path)
-    assert sum(expected_reports(outcome).values()) == 6 * 8
-    assert reports_in(tmp_path) == expected_reports(outcome)
+    expected, reports = expected_reports(outcome), reports_in(tmp_path)
+    assert sum(expected.values()) == 6 * 8
+    # The exit scan of the main process may find a cycle of torch itself.
+    assert {pid: reports[pid] for pid in expected} == expected
 
 
 def test_fork_while_the_report_is_written_does_not_hang(interpreter, tmp_path):

@@ -76,7 +76,9 @@ def run_failing(main_interpreter, tmp_path, failing_disk):
         outcome = main_interpreter.run(
             PROGRAM, scenario, folder, fault, LD_PRELOAD=str(failing_disk)
         )
-        return json.loads(outcome.stdout), outcome.stderr.splitlines()
+        # The path contains the folder and the process id.
+        lines = re.sub(r"; report: \S+", "", outcome.stderr).splitlines()
+        return json.loads(outcome.stdout), lines
 
     return run
 

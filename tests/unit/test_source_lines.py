@@ -181,6 +181,7 @@ def test_the_load_of_a_bound_method_is_underlined(written):
 
 
 def test_observers_and_warnings_receive_the_source(written, tmp_path, caplog):
+    caplog.set_level("INFO", "cyclewatch")
     written()
     module = imported()
     cyclewatch.register_owner(module.Child, lambda child: {"device": "cpu", "nbytes": child.size})
