@@ -89,6 +89,7 @@ class RemovableReferences {
             entry->second.equivalent = entry->second.edges.size();
         }
         std::vector<Candidate> result;
+        result.reserve(kinds.size());
         for (auto& [kind, candidate] : kinds) {
             result.push_back(std::move(candidate));
         }

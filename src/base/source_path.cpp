@@ -13,7 +13,7 @@ namespace cyclewatch::base {
 namespace {
 
 struct PathHash {
-    using is_transparent = void;
+    using is_transparent = void;  // NOLINT(readability-identifier-naming): the library's name
     std::size_t operator()(std::string_view text) const noexcept {
         return std::hash<std::string_view>()(text);
     }

@@ -90,6 +90,7 @@ void bind_catalog(py::module_& module) {
         "set_code_roots",
         [](const std::map<std::string, std::string>& roots) {
             std::vector<base::CodeRoot> list;
+            list.reserve(roots.size());
             for (const auto& [path, origin] : roots) {
                 list.push_back({path, origin_named(origin)});
             }

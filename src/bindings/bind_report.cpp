@@ -351,6 +351,40 @@ void bind_merge(ReportClass& added) {
         "    (1, 1)");
 }
 
+// Adds what a report says about live tensors and devices.
+void add_live_properties(ReportClass& added) {
+    using Shared = std::shared_ptr<model::Report>;
+    added
+        .def_property_readonly(
+            "growing",
+            [](const Shared& self) {
+                return self->growing ? views(self, *self->growing) : py::list();
+            },
+            "Up to 100 groups of tensors whose memory use is growing, fastest-growing first. Empty "
+            "if the watch took no census.")
+        .def_property_readonly(
+            "live_owners",
+            [](const Shared& self) {
+                return self->live_owners ? views(self, *self->live_owners) : py::list();
+            },
+            "The largest groups of reachable tensors in the last census or, in a report of "
+            "`cyclewatch attach`, at the end of the scan; up to 100 per process, largest first.")
+        .def_property_readonly(
+            "censuses",
+            [](const Shared& self) {
+                return self->censuses ? views(self, *self->censuses) : py::list();
+            },
+            "When `growing` and `live_owners` were recorded, one entry per process that took a "
+            "census.")
+        .def_property_readonly(
+            "device_records",
+            [](const Shared& self) {
+                return self->device_records ? views(self, *self->device_records) : py::list();
+            },
+            "The CUDA devices that contained unreachable tensors, ordered by process and device. "
+            "Empty if CUDA was not in use or could not be queried.");
+}
+
 ReportClass add_report_class(py::module_& module) {
     using Self = model::Report;
     using Shared = std::shared_ptr<Self>;
@@ -385,34 +419,6 @@ ReportClass add_report_class(py::module_& module) {
                       &Self::omitted_collections,
                       "Number of collections and scans that found tensor owners but are not "
                       "listed.")
-        .def_property_readonly(
-            "growing",
-            [](const Shared& self) {
-                return self->growing ? views(self, *self->growing) : py::list();
-            },
-            "Up to 100 groups of tensors whose memory use is growing, fastest-growing first. Empty "
-            "if the watch took no census.")
-        .def_property_readonly(
-            "live_owners",
-            [](const Shared& self) {
-                return self->live_owners ? views(self, *self->live_owners) : py::list();
-            },
-            "The largest groups of reachable tensors in the last census or, in a report of "
-            "`cyclewatch attach`, at the end of the scan; up to 100 per process, largest first.")
-        .def_property_readonly(
-            "censuses",
-            [](const Shared& self) {
-                return self->censuses ? views(self, *self->censuses) : py::list();
-            },
-            "When `growing` and `live_owners` were recorded, one entry per process that took a "
-            "census.")
-        .def_property_readonly(
-            "device_records",
-            [](const Shared& self) {
-                return self->device_records ? views(self, *self->device_records) : py::list();
-            },
-            "The CUDA devices that contained unreachable tensors, ordered by process and device. "
-            "Empty if CUDA was not in use or could not be queried.")
         .def_readonly("devices", &Self::devices, "The watched devices, as passed by the user.")
         .def_property_readonly(
             "notes",
@@ -442,6 +448,7 @@ ReportClass add_report_class(py::module_& module) {
                    ": " + std::to_string(self.findings.size()) + " findings, " +
                    base::format_bytes(self.retained_bytes) + ">";
         });
+    add_live_properties(added);
     return added;
 }
 

@@ -140,17 +140,16 @@ std::unique_ptr<CudaRuntime> CudaRuntime::in(LoadedLibrary library, bool used_by
 std::unique_ptr<CudaRuntime> CudaRuntime::find() {
     // A lookup in the handle of torch's library also searches the libraries that it depends on, and
     // so finds the copy that torch uses.
+    std::unique_ptr<CudaRuntime> found;
     if (LoadedLibrary torch = LoadedLibrary::find("libc10_cuda")) {
-        if (auto runtime = in(std::move(torch), true)) {
-            return runtime;
-        }
+        found = in(std::move(torch), true);
     }
     for (LoadedLibrary& library : LoadedLibrary::find_all("libcudart")) {
-        if (auto runtime = in(std::move(library), false)) {
-            return runtime;
+        if (found == nullptr) {
+            found = in(std::move(library), false);
         }
     }
-    return nullptr;
+    return found;
 }
 
 int CudaRuntime::pending_error() const noexcept {

@@ -84,6 +84,8 @@ RUN_ELSEWHERE = {
     "cyclewatch attach 4242": "tests/unit/cli/test_attach.py, with CPython 3.14",
     "make demo": "test_make_demo",
     "make gpu-kit": "builds a wheel for minutes; tests/gpu/test_gpu.py",
+    "(cd .build/gpu-kit": "as above",
+    ".venv/bin/python tests/gpu/page.py": "as above",
     "python3 tests/gpu/run.py": "needs the folder of make gpu-kit; tests/gpu/test_gpu.py",
     "make test": "runs this test",
     "make wheel": "scripts/wheel tests every wheel with the commands shown on the page",
