@@ -57,13 +57,17 @@ void DeviceQueries::find_libraries() {
     if (!driver_) {
         driver_ = CudaDriver::find();
     }
+    if (!driver_) {
+        // The runtime is not called, because a call would load the driver.
+        runtime_loaded_ = static_cast<bool>(LoadedLibrary::find("libcudart"));
+        return;
+    }
     if (!runtime_ || !runtime_->used_by_torch()) {
         std::unique_ptr<CudaRuntime> found = CudaRuntime::find();
         if (found && (!runtime_ || found->used_by_torch())) {
             replaced_runtime_ = std::exchange(runtime_, std::move(found));
         }
     }
-    runtime_loaded_ = runtime_ || static_cast<bool>(LoadedLibrary::find("libcudart"));
 }
 
 const CudaDriver* DeviceQueries::find_driver() noexcept {

@@ -5,6 +5,7 @@
 #include <link.h>
 
 #include <cstddef>
+#include <cstring>
 #include <new>
 #include <string>
 #include <utility>
@@ -19,8 +20,9 @@ struct LibrarySearch {
     bool out_of_memory = false;
 };
 
-bool has_stem(std::string_view path, std::string_view stem) noexcept {
-    const std::string_view file = path.substr(path.find_last_of('/') + 1);
+bool has_stem(const char* path, std::string_view stem) noexcept {
+    const char* const slash = std::strrchr(path, '/');
+    const std::string_view file(slash == nullptr ? path : slash + 1);
     if (!file.starts_with(stem) || file.size() == stem.size()) {
         return false;
     }
