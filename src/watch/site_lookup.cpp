@@ -50,6 +50,7 @@ std::string site_in(const std::vector<StackFrame>& stack) {
 
 std::vector<std::string> texts_of(const std::vector<StackFrame>& stack) {
     std::vector<std::string> texts;
+    texts.reserve(stack.size());
     for (const auto& [path, line, function] : stack) {
         texts.push_back(base::text_of({path, line}) + (function.empty() ? "" : " in " + function));
     }

@@ -41,7 +41,7 @@ test("orders the cards by bytes and separates the ones that are not new", async 
 test("reports that nothing was found", async () => {
     const page = await openReport("quiet");
     expect(await page.locator("h1").textContent()).toMatch(
-        /^No reference cycle kept cuda memory alive: 123 collections in 34\.5 s/,
+        /^No unreachable cuda memory was found: 123 collections in 34\.5 s/,
     );
     expect(await page.locator(".card").count()).toBe(0);
     expect(await page.locator("#tools").isVisible()).toBe(false);
