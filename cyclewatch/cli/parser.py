@@ -148,6 +148,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_run(command)
     _add_attach(command)
     _add_readers(command)
+    _add_snapshot(command)
     _add_comparisons(command)
     _add_writers(command)
     return parser
@@ -366,6 +367,30 @@ def _add_readers(command: Callable[..., _Parser]) -> None:
         default=[],  # otherwise argparse requires a FILE
         help="reports to search for the signature (default: the current directory)",
     )
+
+
+def _add_snapshot(command: Callable[..., _Parser]) -> None:
+    snapshot = command(
+        "snapshot",
+        "read snapshots of torch's allocator",
+        "Print what the device memory in a snapshot is used for, which calls allocated it, and why "
+        "an allocation did not fit. Given two snapshots, first print what grew between them, by "
+        "call stack. Given more, or with --ranks, print the rank that differs most from the "
+        "median. FILE is a file that torch.cuda.memory._dump_snapshot() wrote (torch 2.1 to 2.15), "
+        "or - for standard input. Only data is read: a pickle that imports a name or calls a "
+        "function is refused, so that snapshots of other people can be read safely.",
+    )
+    snapshot.switch("--ranks", help="the files are snapshots of different ranks")
+    snapshot.option(
+        *("-n", "--top"),
+        metavar="N",
+        convert=options.count,
+        default=10,
+        help="show only the N largest groups of allocations (default: 10)",
+    )
+    _add_output(snapshot, "write an HTML page instead, which needs no network")
+    _add_json(snapshot)
+    _add_files(snapshot, "snapshots to read")
 
 
 def _add_comparisons(command: Callable[..., _Parser]) -> None:

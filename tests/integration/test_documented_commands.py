@@ -82,6 +82,7 @@ STATUS = {
 RUN_ELSEWHERE = {
     "pip install .": "scripts/wheel builds, installs and tests the package",
     "cyclewatch attach 4242": "tests/unit/cli/test_attach.py, with CPython 3.14",
+    "cyclewatch snapshot": "tests/unit/cli/test_snapshot.py; torch writes snapshots only on a GPU",
     "make demo": "test_make_demo",
     "make gpu-kit": "builds a wheel for minutes; tests/gpu/test_gpu.py",
     "(cd .build/gpu-kit": "as above",

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The segments, blocks and events in a snapshot of torch's allocator.
+
+Formats of torch 2.1 to 2.15. Sizes are in bytes. A segment is memory that the allocator has
+reserved on the device; it is divided into blocks without gaps.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cyclewatch import _native
+from cyclewatch.snapshots.pickle_data import SnapshotFormatError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+MAX_BLOCKS = 4_000_000
+MAX_EVENTS = 4_000_000
+_MAX_DEVICES = 1024
+_MAX_FRAMES = 100  # of one stack
+_STATES = {
+    "active_allocated": "allocated",
+    "active_pending_free": "pending",
+    "active_awaiting_free": "pending",
+    "inactive": "free",
+}
+_DEFAULT_POOL = (0, 0)
+
+# (file, line, function) of the Python frames, innermost first.
+Stack = tuple[tuple[str, int, str], ...]
+
+
+class Block(NamedTuple):
+    """A part of a segment. `requested` is the size before rounding; 0 for a free block.
+
+    `state` is "allocated", "pending" (freed, but still in use by another stream) or "free". `stack`
+    is None if the call stack was not recorded.
+    """
+
+    address: int
+    size: int
+    requested: int
+    state: str
+    stack: Stack | None
+
+
+class Segment(NamedTuple):
+    """Memory that the allocator has reserved. `pool` is the name of its pool."""
+
+    device: int
+    size: int
+    pool: str
+    is_expandable: bool
+    blocks: list[Block]
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether a block is not free."""
+        return any(block.state != "free" for block in self.blocks)
+
+
+class Event(NamedTuple):
+    """What the allocator did. `free` is the free memory of the device, for "oom" only.
+
+    `time` is in microseconds since the epoch; None if torch did not record it.
+    """
+
+    action: str
+    address: int
+    size: int
+    free: int
+    time: float | None
+    stack: Stack | None
+
+
+class Snapshot:
+    """A snapshot of one process.
+
+    Attributes:
+        name: The name of the file.
+        segments: The segments of all devices.
+        settings: The settings of the allocator, such as "expandable_segments"; may be empty.
+    """
+
+    def __init__(self, data: Any, name: str) -> None:
+        """Check and convert the data of a pickle.
+
+        Raises:
+            SnapshotFormatError: The data is not a snapshot.
+        """
+        if isinstance(data, list):
+            data = {"segments": data}  # from torch.cuda.memory_snapshot()
+        if not isinstance(data, dict) or not isinstance(data.get("segments"), list):
+            raise SnapshotFormatError(
+                "it is not a snapshot of torch's allocator: it has no list of segments"
+            )
+        self.name = name
+        self._stacks: dict[int, Stack] = {}
+        self._count = 0
+        self.segments = [self._segment(each) for each in data["segments"]]
+        settings = data.get("allocator_settings")
+        self.settings: dict[str, Any] = settings if isinstance(settings, dict) else {}
+        self._traces = _traces(data)
+
+    @property
+    def devices(self) -> list[int]:
+        """The devices with segments or events."""
+        recorded = {device for device, trace in enumerate(self._traces) if trace}
+        return sorted({segment.device for segment in self.segments} | recorded)
+
+    def events(self, device: int) -> Iterator[Event]:
+        """The recorded events of a device, oldest first."""
+        for each in self._traces[device] if device < len(self._traces) else ():
+            time = each.get("time_us") if isinstance(each, dict) else None
+            yield Event(
+                _text(each, "action"),
+                _integer(each, "addr", 0),
+                _integer(each, "size", 0),
+                _integer(each, "device_free", 0),
+                float(time) if isinstance(time, int | float) else None,
+                self._stack(each),
+            )
+
+    def _segment(self, data: Any) -> Segment:
+        address = _integer(data, "address", 0)
+        blocks = data.get("blocks")
+        if not isinstance(blocks, list):
+            raise SnapshotFormatError("it is not a snapshot: a segment has no list of blocks")
+        self._count += len(blocks) + 1
+        if self._count > MAX_BLOCKS:
+            raise SnapshotFormatError(f"it has more than {MAX_BLOCKS:,} blocks")
+        device = _integer(data, "device", 0)
+        if device >= _MAX_DEVICES:
+            raise SnapshotFormatError(f"it has more than {_MAX_DEVICES:,} devices")
+        converted = []
+        for each in blocks:
+            block = self._block(each, address)
+            converted.append(block)
+            address += block.size
+        return Segment(
+            device,
+            _integer(data, "total_size"),
+            _pool(data),
+            data.get("is_expandable") is True,
+            converted,
+        )
+
+    def _block(self, data: Any, address: int) -> Block:
+        size, name = _integer(data, "size"), _text(data, "state")
+        state = _STATES.get(name)
+        if state is None:
+            raise SnapshotFormatError(f"it has a block in an unknown state: {name[:50]}")
+        requested = 0 if state == "free" else _integer(data, "requested_size", size)
+        return Block(address, size, requested, state, self._stack(data))
+
+    def _stack(self, data: dict[str, Any]) -> Stack | None:
+        frames = data.get("frames")
+        if not isinstance(frames, list) or not frames:
+            return None
+        stack = self._stacks.get(id(frames))  # torch stores equal stacks once
+        if stack is None:
+            shown = (frame for frame in frames[:_MAX_FRAMES] if isinstance(frame, dict))
+            places = [
+                (_text(frame, "filename"), _integer(frame, "line", 0), _text(frame, "name"))
+                for frame in shown
+            ]
+            stack = tuple(place for place in places if _is_python(place[0]))
+            self._stacks[id(frames)] = stack
+        return stack
+
+
+def location(stack: Stack | None) -> str:
+    """One line that says where memory was allocated: the innermost frame of the user's code."""
+    if stack is None:
+        return "call stack not recorded"
+    if not stack:
+        return "C++ code"
+    chosen = next((frame for frame in stack if _native.is_user_code(frame[0])), stack[0])
+    return frame_text(chosen)
+
+
+def frame_text(frame: tuple[str, int, str]) -> str:
+    """``path:line in function``."""
+    path, line, name = frame
+    return f"{path}:{line} in {name}"
+
+
+def _is_python(path: str) -> bool:
+    return path.endswith((".py", ".pyx")) or path.startswith("<")
+
+
+def _pool(data: dict[str, Any]) -> str:
+    kind = data.get("segment_type")
+    size = f"{kind} blocks" if kind in ("small", "large") else "all blocks"
+    pool = data.get("segment_pool_id", _DEFAULT_POOL)
+    numbers = pool if isinstance(pool, tuple | list) else (pool,)
+    if not any(numbers):
+        return size
+    name = ", ".join(str(each) for each in numbers[:2] if isinstance(each, int))
+    return f"private pool ({name}), {size}"
+
+
+def _traces(data: dict[str, Any]) -> list[list[Any]]:
+    """The recorded events of each device."""
+    traces = data.get("device_traces", [])
+    if not isinstance(traces, list) or not all(isinstance(trace, list) for trace in traces):
+        raise SnapshotFormatError("it is not a snapshot: the events are not lists")
+    if len(traces) > _MAX_DEVICES:
+        raise SnapshotFormatError(f"it has more than {_MAX_DEVICES:,} devices")
+    if sum(map(len, traces)) > MAX_EVENTS:
+        raise SnapshotFormatError(f"it has more than {MAX_EVENTS:,} events")
+    return traces
+
+
+def _integer(data: Any, key: str, default: int | None = None) -> int:
+    value = data.get(key, default) if isinstance(data, dict) else None
+    if type(value) is not int or value < 0:
+        raise SnapshotFormatError(f"it is not a snapshot: {key!r} is missing or not a size")
+    return value
+
+
+def _text(data: Any, key: str) -> str:
+    value = data.get(key) if isinstance(data, dict) else None
+    if type(value) is not str:
+        raise SnapshotFormatError(f"it is not a snapshot: {key!r} is missing or not a string")
+    return value

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Describes snapshots as plain data, for JSON and the page. Sizes are in bytes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from cyclewatch.snapshots import comparison
+from cyclewatch.snapshots.allocator_state import location
+from cyclewatch.snapshots.history import History, reason
+from cyclewatch.snapshots.text import headline
+from cyclewatch.snapshots.usage import by_pool, by_segment_size, by_stack, on_device, usage_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from cyclewatch.snapshots.allocator_state import Snapshot, Stack
+    from cyclewatch.snapshots.usage import Usage
+
+_MAX_POINTS = 1000
+
+
+def describe(snapshots: Sequence[Snapshot], top: int, compares_ranks: bool) -> dict[str, Any]:
+    """Each snapshot, and the growth between two or the differences between ranks."""
+    described: dict[str, Any] = {
+        "snapshots": [
+            {
+                "file": snapshot.name,
+                "devices": [_device(snapshot, device, top) for device in snapshot.devices],
+            }
+            for snapshot in snapshots
+        ]
+    }
+    if compares_ranks:
+        described["ranks"] = [
+            {
+                "rank": each.rank,
+                "allocated": each.nbytes,
+                "distance": each.distance,
+                "stacks": [
+                    {**_stack(stack), "bytes": mine, "median": middle}
+                    for stack, mine, middle in each.stacks[:top]
+                ],
+            }
+            for each in comparison.divergences(snapshots)
+        ]
+    elif len(snapshots) == 2:
+        described["changes"] = [
+            {
+                **_stack(each.stack),
+                "growth": each.growth,
+                "bytes_before": each.nbytes_before,
+                "bytes_after": each.nbytes_after,
+                "blocks_before": each.count_before,
+                "blocks_after": each.count_after,
+            }
+            for each in comparison.changes(*snapshots)[:top]
+        ]
+    return described
+
+
+def _device(snapshot: Snapshot, device: int, top: int) -> dict[str, Any]:
+    segments = on_device(snapshot, device)
+    usage, history = usage_of(segments), History(snapshot, device)
+    groups = list(by_stack(segments).values())
+    return {
+        "device": f"cuda:{device}",
+        "headline": headline(usage, device),
+        "usage": asdict(usage),
+        "pools": [{"pool": name, **asdict(each)} for name, each in by_pool(segments).items()],
+        "segment_sizes": [
+            {"size": name, **asdict(each)} for name, each in by_segment_size(segments).items()
+        ],
+        "allocations": [
+            {**_stack(each.stack), "bytes": each.nbytes, "blocks": each.count}
+            for each in groups[:top]
+        ],
+        "omitted_allocations": max(0, len(groups) - top),
+        "events": history.events,
+        "time_unit": "seconds" if history.is_timed else "events",
+        "peak": history.peak[1],
+        "points": _thinned(history.points),
+        "failures": _failures(history, usage, snapshot.settings),
+    }
+
+
+def _failures(
+    history: History, usage: Usage, settings: dict[str, object]
+) -> list[dict[str, object]]:
+    return [
+        {
+            **_stack(failure.event.stack),
+            "at": failure.at,
+            "requested": failure.event.size,
+            "device_free": failure.event.free,
+            "reason": reason(failure, usage, settings)[0] if failure is last else None,
+            "remedy": reason(failure, usage, settings)[1] if failure is last else None,
+        }
+        for last in history.failures[-1:]
+        for failure in history.failures[-_MAX_POINTS:]
+    ]
+
+
+def _stack(stack: Stack | None) -> dict[str, object]:
+    frames = None if stack is None else [list(frame) for frame in stack]
+    return {"location": location(stack), "stack": frames}
+
+
+def _thinned(points: list[tuple[float, int]]) -> list[tuple[float, int]]:
+    """At most about 1,000 points: the lowest and the highest of each interval."""
+    size = max(1, 2 * len(points) // _MAX_POINTS)
+    if size <= 2:
+        return points
+    kept: list[tuple[float, int]] = []
+    for start in range(0, len(points), size):
+        part = points[start : start + size]
+        kept += sorted({min(part, key=_bytes), max(part, key=_bytes)})
+    return kept
+
+
+def _bytes(point: tuple[float, int]) -> int:
+    return point[1]

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``cyclewatch snapshot``: files, output and exit status."""
+
+import io
+import json
+import sys
+
+import pytest
+from allocator import MIB, Allocator, frames
+
+STEP = frames("/home/me/train.py:30 step", "/home/me/train.py:50 <module>")
+
+
+@pytest.fixture
+def snapshot(tmp_path):
+    """Writes a snapshot with `count` blocks of 3 MiB."""
+
+    def write(name, count, **options):
+        allocator = Allocator(**options)
+        for _ in range(count):
+            allocator.malloc(3 * MIB, STEP)
+        return allocator.dump(tmp_path / name)
+
+    return write
+
+
+def test_one_snapshot_is_described(command, snapshot):
+    outcome = command("snapshot", snapshot("a.pickle", 4))
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out.startswith(
+        "cuda:0: 20.0 MiB reserved by torch: 12.0 MiB allocated, 8.0 MiB free in partly used "
+        "segments (largest free block 8.0 MiB)\n"
+    )
+    assert "   12.0 MiB  4 x 3.0 MiB       /home/me/train.py:30 in step" in outcome.out
+    assert "called from /home/me/train.py:50 in <module>" in outcome.out
+
+
+def test_two_snapshots_show_the_growth_first(command, snapshot):
+    outcome = command("snapshot", snapshot("a.pickle", 1), snapshot("b.pickle", 3))
+    assert "allocated +6.0 MiB (3.0 MiB -> 9.0 MiB)" in outcome.out.splitlines()[0]
+    data = json.loads(
+        command("snapshot", "--json", "a.pickle", "b.pickle").out,
+    )
+    assert [each["growth"] for each in data["changes"]] == [6 * MIB]
+    assert data["snapshots"][1]["devices"][0]["usage"]["allocated"] == 9 * MIB
+
+
+def test_ranks_are_compared(command, snapshot):
+    files = [snapshot(f"rank{rank}.pickle", 1 + 2 * (rank == 1)) for rank in range(3)]
+    outcome = command("snapshot", *files)
+    assert outcome.out.startswith("rank 1 differs most from the median of 3 ranks, by 6.0 MiB")
+    two = command("snapshot", "--ranks", *files[:2])
+    assert two.out.startswith("rank 1 differs most from the median of 2 ranks")
+    assert json.loads(command("snapshot", "--json", *files).out)["ranks"][0]["rank"] == "rank 1"
+
+
+def test_the_page_needs_no_network_and_escapes_text(command, tmp_path):
+    allocator = Allocator(capacity=40 * MIB)
+    stack = frames("/home/<script>alert(1)</script>.py:7 f&g\x1b[31m")
+    allocator.malloc(20 * MIB, stack)
+    allocator.free(allocator.malloc(20 * MIB, stack))
+    with pytest.raises(MemoryError):
+        allocator.malloc(60 * MIB, stack)
+    allocator.dump(tmp_path / "a.pickle")
+    outcome = command("snapshot", "a.pickle", "-o", "a.html")
+    assert (outcome.status, outcome.out) == (0, "a.html\n")
+    page = (tmp_path / "a.html").read_text()
+    assert "<script" not in page
+    assert "\x1b" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;.py:7 in f&amp;g" in page
+    assert "default-src 'none'" in page
+    assert "http" not in page.replace("http-equiv", "")
+    assert "Out of memory" in page
+    assert 'class="oom"' in page
+    again = command("snapshot", "a.pickle", "-o", "a.html")
+    assert (again.status, "use --force" in again.err) == (3, True)
+    command("snapshot", "a.pickle", "-o", "b.html", "--json")
+    assert (tmp_path / "b.html").read_text() == page
+
+
+def test_a_snapshot_without_memory(command, tmp_path):
+    Allocator().dump(tmp_path / "empty.pickle")
+    outcome = command("snapshot", "empty.pickle")
+    assert outcome.out == "empty.pickle: torch had reserved no device memory\n"
+
+
+def test_standard_input(command, snapshot, monkeypatch):
+    data = snapshot("a.pickle", 1).read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert command("snapshot", "-").out.startswith("cuda:0: 20.0 MiB")
+
+
+def test_unreadable_files_are_refused(command, tmp_path):
+    (tmp_path / "text.pickle").write_text("hello")
+    (tmp_path / "evil.pickle").write_bytes(b"\x80\x04cos\nsystem\n.")
+    (tmp_path / "event.pickle").write_bytes(
+        b"\x80\x04}(\x8c\x08segments]\x8c\x0ddevice_traces](](Neeu."
+    )
+    for name, message in (
+        ("text.pickle", "cannot read text.pickle: it is not a pickle"),
+        ("evil.pickle", "cannot read evil.pickle: the pickle refers to os.system at byte 2"),
+        ("event.pickle", "cannot read the snapshot: it is not a snapshot: 'action' is missing"),
+        ("none.pickle", "cannot read none.pickle: No such file"),
+        (".", ". is a folder"),
+    ):
+        outcome = command("snapshot", name)
+        assert (outcome.status, outcome.out) == (3, "")
+        assert message in outcome.err
+    assert command("snapshot").status == 2

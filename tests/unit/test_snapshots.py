@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots of torch's allocator: totals, stacks and history, compared with torch's own tools."""
+
+import pickle
+import random
+from collections import Counter
+
+import pytest
+from allocator import FIELDS, KIB, MIB, Allocator, frames
+
+from cyclewatch.snapshots import comparison, history, pickle_data, text, usage
+from cyclewatch.snapshots.allocator_state import Snapshot, location
+
+memory_viz = pytest.importorskip("torch.cuda._memory_viz", reason="torch is not installed")
+
+STEP = frames("/home/me/model.py:12 forward", "/home/me/train.py:30 step")
+LINEAR = frames(
+    "at/ops.cpp:0 at::empty",
+    "/venv/lib/python3.12/site-packages/torch/nn/modules/linear.py:114 forward",
+    "/home/me/train.py:31 step",
+)
+
+
+def read(allocator, protocol=4):
+    return Snapshot(pickle_data.load(pickle.dumps(allocator.snapshot(), protocol)), "x.pickle")
+
+
+def random_allocator(seed, torch):
+    """A program that allocates and frees at random."""
+    choose = random.Random(seed)
+    allocator = Allocator(torch)
+    live = []
+    stacks = [(), STEP, LINEAR, frames("/home/me/train.py:99 evaluate")]
+    for _ in range(300):
+        if live and choose.random() < 0.45:
+            address, device = live.pop(choose.randrange(len(live)))
+            allocator.free(address, device=device, completes=choose.random() < 0.95)
+            continue
+        size = choose.choice([100, 3 * KIB, 700 * KIB, 3 * MIB, 9 * MIB, 33 * MIB])
+        device = choose.randrange(2)
+        pool = choose.choice([(0, 0), (0, 0), (0, 1)])
+        address = allocator.malloc(size, choose.choice(stacks), device=device, pool=pool)
+        live.append((address, device))
+    return allocator
+
+
+def of_torch(data):
+    """Torch's flame graph of a snapshot: (state, stack) -> bytes; gaps have the stack <gaps>."""
+    sizes = Counter()
+    for line in memory_viz.memory(data, format_flamegraph=str).splitlines():
+        path, _, size = line.rpartition(" ")
+        _, state, stack = path.split(";", 2)
+        sizes[state, stack] += int(size)
+    return sizes
+
+
+@pytest.mark.parametrize("torch", FIELDS)
+@pytest.mark.parametrize("protocol", [2, 4, 5])
+def test_totals_agree_with_torch(torch, protocol):
+    allocator = random_allocator(protocol, torch)
+    theirs = of_torch(allocator.snapshot())
+    ours = usage.usage_of(read(allocator, protocol).segments)
+    by_state = Counter()
+    for (state, _), size in theirs.items():
+        by_state[state] += size
+    assert ours.reserved == sum(by_state.values()) == allocator.reserved
+    assert ours.allocated == by_state["active_allocated"]
+    assert ours.rounding == theirs["active_allocated", "<gaps>"] > 0
+    assert ours.pending == by_state["active_pending_free"] > 0
+    assert ours.free == by_state["inactive"] > 0
+    parts = (ours.allocated, ours.pending, ours.cached, ours.fragmented, ours.unlisted)
+    assert sum(parts) == ours.reserved
+    # Torch's summary counts pending blocks as free, and prints rounded sizes.
+    summary = memory_viz.segsum(allocator.snapshot())
+    requested = ours.allocated - ours.rounding
+    assert f"total_reserved: {memory_viz.Bytes(ours.reserved)}" in summary
+    assert f"total_allocated: {memory_viz.Bytes(requested)}" in summary
+    assert f"total_free: {memory_viz.Bytes(ours.reserved - requested)} " in summary
+
+
+def test_bytes_of_each_stack_agree_with_torch():
+    allocator = random_allocator(7, "2.13")
+    theirs = Counter()
+    for (state, stack), size in of_torch(allocator.snapshot()).items():
+        if state == "active_allocated" and stack != "<gaps>":
+            theirs[stack.split(";")[-1].rpartition(":")[0]] += size  # innermost frame
+    ours = Counter()
+    for segment in read(allocator).segments:
+        for block in segment.blocks:
+            if block.state == "allocated":
+                frame = block.stack[0] if block.stack else None
+                name = f"{frame[0].rpartition('/')[2]}:{frame[1]}" if frame else "<non-python>"
+                ours[name] += block.requested
+    theirs["<non-python>"] += theirs.pop("", 0)
+    theirs["linear.py:114"] += theirs.pop("ops.cpp:0:at:", 0)  # we list only Python frames
+    assert ours == theirs
+    groups = usage.by_stack(read(allocator).segments)
+    total = usage.usage_of(read(allocator).segments)
+    assert sum(group.nbytes for group in groups.values()) == total.allocated
+    assert sum(group.count for group in groups.values()) == total.blocks
+
+
+def test_a_real_profile_is_read():
+    """torch can convert a profile of CPU memory to a snapshot."""
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    with torch.profiler.profile(
+        profile_memory=True, with_stack=True, record_shapes=True
+    ) as profile:
+        layer = torch.nn.Linear(64, 64)
+        loss = layer(torch.ones(8, 64)).sum()
+        loss.backward()
+    data = memory_viz._profile_to_snapshot(profile)
+    theirs = of_torch(data)
+    ours = usage.usage_of(Snapshot(pickle_data.load(pickle.dumps(data)), "profile").segments)
+    allocated = sum(size for (state, _), size in theirs.items() if state == "active_allocated")
+    assert ours.allocated == allocated >= 2 * 64 * 64 * 4
+    assert ours.reserved == sum(theirs.values())
+
+
+def test_pools_and_segment_sizes_add_up():
+    segments = read(random_allocator(3, "2.13")).segments
+    total = usage.usage_of(segments)
+    for parts in (usage.by_pool(segments), usage.by_segment_size(segments)):
+        assert sum(each.reserved for each in parts.values()) == total.reserved
+        assert sum(each.fragmented for each in parts.values()) == total.fragmented
+    assert "private pool (0, 1), large blocks" in usage.by_pool(segments)
+    assert "2.0 MiB" in usage.by_segment_size(segments)
+
+
+def test_the_location_is_the_users_line():
+    allocator = Allocator()
+    for stack in (STEP, LINEAR, frames("x.cpp:0 f"), ()):
+        allocator.malloc(MIB, stack)
+    (segment, *_) = read(allocator).segments
+    places = [location(block.stack) for block in segment.blocks if block.state == "allocated"]
+    places += [
+        location(block.stack)
+        for other in read(allocator).segments[1:]
+        for block in other.blocks
+        if block.state == "allocated"
+    ]
+    assert places == [
+        "/home/me/model.py:12 in forward",
+        "/home/me/train.py:31 in step",
+        "C++ code",
+        "call stack not recorded",
+    ]
+
+
+def test_history_is_counted_backwards_from_the_blocks():
+    allocator = Allocator()
+    first = allocator.malloc(5 * MIB)
+    second = allocator.malloc(30 * MIB)
+    allocator.free(first)
+    del allocator.traces[0][:2]  # the ring buffer of events has lost the first allocation
+    found = history.History(read(allocator), 0)
+    assert [count for _, count in found.points] == [35 * MIB, 30 * MIB]
+    assert found.peak == (pytest.approx(0.001), 35 * MIB)
+    allocator.free(second)
+    assert history.History(read(allocator), 0).points[-1][1] == 0
+
+
+def test_a_history_without_frees_is_not_drawn():
+    allocator = Allocator()
+    for _ in range(3):
+        allocator.free(allocator.malloc(MIB))
+    allocator.traces[0] = [each for each in allocator.traces[0] if "free" not in each["action"]]
+    assert history.History(read(allocator), 0).points == []
+
+
+def fragmented(settings=None):
+    """Enough memory is free for 30 MiB, but only in pieces."""
+    allocator = Allocator(capacity=80 * MIB, settings=settings)
+    blocks = [allocator.malloc(10 * MIB, STEP) for _ in range(8)]
+    for block in blocks[::2]:
+        allocator.free(block)
+    with pytest.raises(MemoryError):
+        allocator.malloc(30 * MIB, STEP)
+    return allocator
+
+
+def test_an_allocation_that_did_not_fit_is_explained():
+    shown = text.describe(read(fragmented()), 3)
+    assert "Out of memory: 30.0 MiB requested, 0 B free on the device" in shown
+    assert "40.0 MiB free in torch's segments, largest free block 10.0 MiB" in shown
+    assert "in pieces (fragmentation): set PYTORCH_CUDA_ALLOC_CONF=expandable_segments" in shown
+    assert "/home/me/model.py:12 in forward" in shown
+    expandable = text.describe(read(fragmented({"expandable_segments": True})), 3)
+    assert "in pieces (fragmentation): allocate the largest tensors first" in expandable
+
+    full = Allocator(capacity=40 * MIB)
+    full.malloc(40 * MIB)
+    with pytest.raises(MemoryError):
+        full.malloc(30 * MIB)
+    assert "too little memory is free" in text.describe(read(full), 3)
+
+    freed = Allocator(capacity=40 * MIB)
+    block = freed.malloc(40 * MIB)
+    with pytest.raises(MemoryError):
+        freed.malloc(30 * MIB)
+    freed.free(block)
+    assert "it would fit now" in text.describe(read(freed), 3)
+
+
+def test_growth_between_two_snapshots_is_grouped_by_stack():
+    allocator = Allocator()
+    kept = allocator.malloc(3 * MIB, LINEAR)
+    before = read(allocator)
+    for _ in range(4):
+        allocator.malloc(2 * MIB, STEP)
+    allocator.free(kept)
+    grown, shrunk = comparison.changes(before, read(allocator))
+    assert (grown.growth, grown.count_before, grown.count_after) == (8 * MIB, 0, 4)
+    assert (shrunk.growth, location(shrunk.stack)) == (-3 * MIB, "/home/me/train.py:31 in step")
+    shown = text.describe_growth(before, read(allocator), 5)
+    assert shown.startswith("x.pickle -> x.pickle: allocated +5.0 MiB (3.0 MiB -> 8.0 MiB)")
+    assert "+8.0 MiB  0 -> 4 blocks         /home/me/model.py:12 in forward" in shown
+    assert comparison.changes(before, before) == []
+
+
+def test_the_rank_that_differs_is_named():
+    snapshots = []
+    for rank in range(4):
+        allocator = Allocator()
+        allocator.malloc(8 * MIB, STEP)
+        if rank == 2:
+            allocator.malloc(6 * MIB, LINEAR)
+        snapshots.append(read(allocator))
+        snapshots[-1].name = f"/tmp/snapshot-rank{rank}.pickle"
+    first = text.describe_ranks(snapshots, 5).splitlines()[0]
+    assert first == (
+        "rank 2 differs most from the median of 4 ranks, by 6.0 MiB: "
+        "+6.0 MiB at /home/me/train.py:31 in step"
+    )
+    assert "same live bytes" in text.describe_ranks(snapshots[:2], 5)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({}, "no list of segments"),
+        ("text", "no list of segments"),
+        ({"segments": [7]}, "'address' is missing"),
+        ({"segments": [{"blocks": []}]}, "'total_size' is missing"),
+        ({"segments": [{"total_size": 1}]}, "no list of blocks"),
+        ({"segments": [{"total_size": -1, "blocks": []}]}, "'total_size' is missing or not a size"),
+        ({"segments": [{"total_size": 1, "blocks": [[]]}]}, "'size' is missing"),
+        ({"segments": [{"total_size": 1, "blocks": [{"size": 1, "state": "odd"}]}]}, "state: odd"),
+        ({"segments": [], "device_traces": [7]}, "not lists"),
+        ({"segments": [], "device_traces": [[]] * 2000}, "1,024 devices"),
+    ],
+)
+def test_other_data_is_refused(data, message):
+    with pytest.raises(pickle_data.SnapshotFormatError, match=message):
+        Snapshot(data, "x.pickle")
+
+
+def test_shared_lists_do_not_multiply():
+    """Small files can refer to one list many times."""
+    blocks = [{"size": 1, "state": "inactive"}] * 5000
+    many = [{"total_size": 5000, "blocks": blocks}] * 5000
+    with pytest.raises(pickle_data.SnapshotFormatError, match="more than 4,000,000 blocks"):
+        Snapshot({"segments": many}, "x.pickle")
+    trace = [{"action": "alloc", "size": 1}] * 5000
+    with pytest.raises(pickle_data.SnapshotFormatError, match="more than 4,000,000 events"):
+        Snapshot({"segments": [], "device_traces": [trace] * 1000}, "x.pickle")
