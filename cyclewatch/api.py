@@ -35,14 +35,13 @@ from cyclewatch.errors import ReportFormatError, TensorCycleError, TensorCycleWa
 from cyclewatch.live_census import Census, Growth, census
 from cyclewatch.out_of_memory import oom_autopsy
 from cyclewatch.periodic_collection import collect_at
+from cyclewatch.registered_owners import register_owner, unregister_owner
 from cyclewatch.retention import assert_released, live_owners, why_alive
 from cyclewatch.retrying import retry_on_oom
 from cyclewatch.scanning import dead_bytes, scan
 from cyclewatch.watches import (
     Watch,
     observe_tensor_cycles,
-    register_owner,
-    unregister_owner,
     warn_tensor_cycles,
     watch,
 )

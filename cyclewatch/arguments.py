@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validates the arguments of public functions."""
+"""Validates the arguments of public functions. Does not import the extension."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
+
+# Which warnings are repeated: only those of new findings, or all.
+REPEATS = ("new", "each")
 
 
 def integer_in(name: str, value: Any, least: int, most: int | None = None) -> int:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 import sys
 
+from cyclewatch.workers import starts_worker
+
 RUN_VARIABLE = "CYCLEWATCH_RUN"  # the process id and settings of ``cyclewatch run``, as JSON
 
 _YES = ("1", "true", "yes", "on")
@@ -64,17 +66,11 @@ def _settings_of_run(text: str | None) -> dict[str, object] | None:
     if follow:
         os.environ[RUN_VARIABLE] = text  # for workers
     # `run` replaces its process, so the process id stays the same.
-    if process == os.getpid() or (follow and _is_worker()):
+    if process == os.getpid() or (follow and starts_worker(sys.orig_argv)):
         return settings
     if not follow:
         _print_error(f"cyclewatch: {RUN_VARIABLE} is ignored; it is set only by `cyclewatch run`")
     return None
-
-
-def _is_worker() -> bool:
-    """Whether multiprocessing started this process, other than by a fork."""
-    starts = ("from multiprocessing.spawn ", "from multiprocessing.forkserver ")
-    return any(word.startswith(starts) for word in sys.orig_argv)
 
 
 def _start_watch(run: dict[str, object] | None) -> None:

@@ -83,7 +83,7 @@ class MemoryRecorder:
                 memory._record_memory_history(max_entries=self._entries, stacks="python")
                 self._stops.append(lambda: memory._record_memory_history(enabled=None))
         except Exception as error:  # an allocator without a history
-            from cyclewatch.watches import log
+            from cyclewatch.finding_warnings import log
 
             log(_WARNING, f"torch could not record its memory history ({type(error).__name__}).")
 

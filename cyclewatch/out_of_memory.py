@@ -8,6 +8,7 @@ import os
 import sys
 
 from cyclewatch import _native, oom_memory, oom_observer, wording
+from cyclewatch.finding_warnings import log
 from cyclewatch.oom_errors import (
     exception_chain,
     is_device_error,
@@ -15,7 +16,7 @@ from cyclewatch.oom_errors import (
     is_out_of_memory,
     requested_bytes,
 )
-from cyclewatch.watches import absolute_folder, log
+from cyclewatch.watches import absolute_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import time
 
 from cyclewatch import _native
 from cyclewatch.arguments import integer_in
+from cyclewatch.finding_warnings import log
 from cyclewatch.scanning import has_dead_tensors
-from cyclewatch.watches import log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

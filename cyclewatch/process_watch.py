@@ -11,10 +11,11 @@ import atexit
 import os
 import sys
 
-from cyclewatch import _native, collecting, watches
+from cyclewatch import _native, collecting, finding_warnings, watches
 from cyclewatch.optimizer_steps import count_optimizer_steps
 from cyclewatch.out_of_memory import oom_autopsy
 from cyclewatch.wording import clean_line
+from cyclewatch.workers import WorkerEnd, is_worker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class ProcessWatch:
         self._finished = 0  # the id of the process that has finished
         folder, name, formats = _report_location(settings["output"], settings["format"], script)
         self._is_named = bool(name)
-        if name and watches.is_worker():
+        if name and is_worker():
             name += f"-{os.getpid()}"  # the parent writes the report of that name
         warn = settings["warn"]
         self._watch = watches.start(
@@ -69,8 +70,8 @@ class ProcessWatch:
             steps=settings["steps"],
             follow_steps=True,
             record_history=settings["record_history"],
-            on_finding=watches.warn if warn else None,
-            on_log=watches.log if warn else None,
+            on_finding=finding_warnings.warn if warn else None,
+            on_log=finding_warnings.log if warn else None,
             autopsy=None if settings["no_oom"] else oom_autopsy(report_dir=folder),
         )
         if settings["steps"] is not None:
@@ -78,7 +79,7 @@ class ProcessWatch:
         if settings["fail"]:
             _native.offer_failure()
         self._start_timers()
-        self._worker_end = watches.WorkerEnd(self._finish)
+        self._worker_end = WorkerEnd(self._finish)
         os.register_at_fork(after_in_child=self._in_child)
         # Handlers run in reverse order, so this one runs after the program's handlers.
         atexit.register(self._finish)
@@ -123,7 +124,7 @@ class ProcessWatch:
             return
         if findings or report.growing:
             self._print_findings(findings, report.growing)
-        elif not is_child and not watches.is_worker() and (self._is_run or self._is_named):
+        elif not is_child and not is_worker() and (self._is_run or self._is_named):
             self._print_with_paths(clean_line(report), self._watch.report_paths)
 
     def _print_failures(self) -> None:

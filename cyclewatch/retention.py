@@ -185,7 +185,7 @@ def device_names(devices: str | Iterable[str], device: str | None) -> list[str]:
 def _log_smaller(owners: list[LiveOwner], min_bytes: int) -> None:
     if not owners:
         return
-    from cyclewatch.watches import log
+    from cyclewatch.finding_warnings import log
 
     total = _native.format_bytes(sum(owner.nbytes for owner in owners))
     groups = f"{len(owners)} group{'s' * (len(owners) > 1)}"

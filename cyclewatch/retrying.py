@@ -6,8 +6,8 @@ from __future__ import annotations
 import sys
 
 from cyclewatch.collecting import collect
+from cyclewatch.finding_warnings import log
 from cyclewatch.oom_errors import exception_chain, is_out_of_memory, torch_module
-from cyclewatch.watches import log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

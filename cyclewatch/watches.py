@@ -1,86 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts and stops watches, and issues their warnings and log messages."""
+"""Starts and stops watches."""
 
 from __future__ import annotations
 
 import atexit
 import os
-import sys
 from _operator import index  # `operator` itself takes a millisecond to import
 
 from cyclewatch import _native
-from cyclewatch.arguments import integer_in, names_in
+from cyclewatch.arguments import REPEATS, integer_in, names_in
 from cyclewatch.code_roots import update_roots
 from cyclewatch.configuration import read_configuration
-from cyclewatch.errors import TensorCycleWarning
+from cyclewatch.finding_warnings import log, warn
 from cyclewatch.source_lines import excerpts
+from cyclewatch.workers import WorkerEnd, is_worker
 
 # Importing typing would take longer than importing this package.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from types import TracebackType
-    from typing import Any
 
     from cyclewatch._native import Finding, NativeWatch, Report, Stats
     from cyclewatch.memory_recording import MemoryRecorder, Stack
     from cyclewatch.out_of_memory import oom_autopsy
 
 _LARGEST_STEP = 2**63 - 1
-REPEATS = ("new", "each")
-_INFO, _WARNING, _ERROR = 20, 30, 40  # levels of logging, which is imported late
-# The file name of warnings whose reference to cut has no known location.
-_NO_FILE = "<garbage collection>"
-
-# Types passed to register_owner(); _native holds the readers.
-_registered_types: set[type] = set()
 
 # Scans for the last time, delivers queued notifications and completes the report files.
 atexit.register(_native.shutdown)
-
-
-def is_worker() -> bool:
-    """Whether multiprocessing started this process."""
-    # At the start of the interpreter, multiprocessing is not imported yet.
-    process = sys.modules.get("multiprocessing.process")
-    return starts_worker(sys.orig_argv) or (
-        process is not None and process.parent_process() is not None
-    )
-
-
-def starts_worker(command: list[str]) -> bool:
-    """Whether `command` is how multiprocessing starts a process without forking."""
-    return any(word.startswith("from multiprocessing.") for word in command)
-
-
-class WorkerEnd:
-    """Calls a function when a multiprocessing worker ends that was forked.
-
-    Such a worker, for example of a DataLoader, ends with os._exit(), which skips atexit. It runs
-    the finalizers of multiprocessing. When a worker starts, multiprocessing first discards all
-    finalizers and then calls the functions passed to register_after_fork().
-    """
-
-    def __init__(self, finish: Callable[[], object]) -> None:
-        """Call `finish` at the end of each worker. Does not import multiprocessing."""
-        self._finish = finish
-        self._worker = 0  # the id of the process that has registered the finalizer
-        os.register_at_fork(after_in_child=self._in_child)
-
-    def register(self) -> None:
-        """Register the finalizer if this process is a worker. Idempotent."""
-        util = sys.modules.get("multiprocessing.util")
-        if util is not None and is_worker() and self._worker != os.getpid():
-            self._worker = os.getpid()
-            util.Finalize(None, self._finish, exitpriority=0)
-
-    def _in_child(self) -> None:
-        # A child that was not forked by multiprocessing ignores this registration.
-        util = sys.modules.get("multiprocessing.util")
-        if util is not None and hasattr(util, "register_after_fork"):
-            util.register_after_fork(self, WorkerEnd.register)
-
-
 _worker_end = WorkerEnd(_native.shutdown)
 
 
@@ -421,75 +369,6 @@ def watch(
     )
 
 
-def register_owner(owner_type: type, reader: Callable[[Any], Mapping[str, object] | None]) -> None:
-    """Register a type whose instances own device memory, for all watches.
-
-    Args:
-        owner_type: The type; subclasses are included.
-        reader: ``reader(obj)`` returns ``{"device": "cuda:0", "nbytes": int, "data_ptr": int}``,
-            optionally with ``"shape"`` and ``"dtype"``, or None if `obj` owns no memory. Owners
-            with equal ``device`` and ``data_ptr`` share their memory, which is counted once.
-
-    The reader is called during a collection, on the collecting thread, with an object that is
-    about to be freed. It must be fast and must not keep a reference to the object. If the reader
-    raises an Exception, the object is skipped and counted; the reader's first exception is passed
-    to ``sys.unraisablehook``. Other exceptions, such as KeyboardInterrupt, are raised on the main
-    thread after the collection. An invalid result, such as more than 2**48 bytes, is logged once.
-    Only the first 64 dimensions of a shape and the first 1,000 characters of a string are read.
-
-    Registering a type again replaces its reader.
-
-    Raises:
-        TypeError: `owner_type` is not a type, or `reader` is not callable.
-
-    Examples:
-        >>> def read(page):
-        ...     return {"device": "cpu", "nbytes": len(page), "data_ptr": id(page)}
-        >>> class Page(bytearray):
-        ...     pass
-        >>> cyclewatch.register_owner(Page, read)
-        >>> with cyclewatch.watch(devices="cpu") as watch:
-        ...     page = Page(512)
-        ...     page.itself = page
-        ...     del page
-        ...     _ = gc.collect()
-        >>> watch.report().findings[0].owners
-        [<Owner __main__.Page 512 B on cpu at 'Page'>]
-    """
-    if not isinstance(owner_type, type):
-        raise TypeError(f"register_owner() expects a type, not {owner_type!r}")
-    if not callable(reader):
-        raise TypeError(f"the reader must be callable, not {type(reader).__name__}")
-    _native.register_owner(owner_type, reader)
-    _registered_types.add(owner_type)
-
-
-def unregister_owner(owner_type: type) -> None:
-    """Undo :func:`register_owner`.
-
-    Raises:
-        TypeError: `owner_type` is not a type.
-        KeyError: `owner_type` is not registered.
-
-    Examples:
-        >>> cyclewatch.unregister_owner(Buffer)
-        >>> with cyclewatch.watch(devices="cpu") as watch:
-        ...     train()
-        >>> watch.report().findings
-        []
-    """
-    if not isinstance(owner_type, type):
-        raise TypeError(f"unregister_owner() expects a type, not {owner_type!r}")
-    if not _native.unregister_owner(owner_type):
-        raise KeyError(f"{owner_type.__name__} is not registered")
-    _registered_types.discard(owner_type)
-
-
-def registered_types() -> frozenset[type]:
-    """The types that are currently registered with :func:`register_owner`."""
-    return frozenset(_registered_types)
-
-
 def _find_switch(frozen: bool) -> str:
     from cyclewatch.collector_switch import location
 
@@ -612,105 +491,3 @@ def absolute_folder(report_dir: str | os.PathLike[str] | None) -> str:
         return os.path.abspath(folder)
     except OSError:
         return folder  # the current directory has been removed
-
-
-def warn(finding: Finding, report_path: str | None, again: bool) -> None:
-    """Issue the warning of a finding, and log one line; log the card of a new finding, too."""
-    try:
-        if not again and "ipykernel" in sys.modules:
-            from cyclewatch.notebook import display_finding
-
-            if display_finding(finding):
-                return
-        sentence = _again_sentence(finding) if again else _native.clean_text(finding.headline)
-        _end_line_of_progress_bar()
-        _log_finding(finding, report_path, sentence, again)
-        issue_warning(finding, report_path, sentence)
-    except Exception as error:
-        # Runs between two bytecodes of the main thread, so nothing may propagate, not even a
-        # warning that is turned into an error.
-        log(_ERROR, f"{type(error).__name__}: {error}")
-
-
-def _log_finding(finding: Finding, report_path: str | None, sentence: str, again: bool) -> None:
-    """Log one line at WARNING if the program handles log records, and a new card at INFO.
-
-    Without a handler, logging would print the line to stderr, beside the same warning.
-    """
-    import logging
-
-    rank = os.environ.get("RANK")
-    report = _native.clean_text(report_path) if report_path else None
-    fields = {
-        "signature": finding.signature,
-        "retained_bytes": finding.retained_bytes,
-        "rank": rank,
-        "location": finding.cut.location if finding.cut is not None else None,
-        "report": report,
-    }
-    if logging.getLogger("cyclewatch").hasHandlers():
-        name = f"cyclewatch[rank {rank}]" if rank else "cyclewatch"
-        line = f"{name}: {sentence} [{finding.signature}]"
-        log(_WARNING, _native.clean_text(line) + (f"; report: {report}" if report else ""), fields)
-    if not again:
-        log(_INFO, finding.to_text(), fields)
-
-
-def _end_line_of_progress_bar() -> None:
-    """Start a new line on a terminal on which tqdm has left the cursor behind a bar."""
-    bars = getattr(getattr(sys.modules.get("tqdm"), "tqdm", None), "_instances", ())
-    if bars and sys.stderr is not None and sys.stderr.isatty():
-        print(file=sys.stderr)
-
-
-def _again_sentence(finding: Finding) -> str:
-    """'again: 12.0 GiB in 3,000 cycles since step 40; cut Engine.hook (train.py:12)'."""
-    size = _native.format_bytes(finding.retained_bytes + finding.shared_bytes)
-    sentence = f"again: {size} in {finding.occurrences:,} cycles"
-    steps = [each.first_step for each in finding.by_process if each.first_step is not None]
-    sentence += f" since step {min(steps)}" if steps else ""
-    return _native.clean_text(f"{sentence}; {finding.remedy}" if finding.remedy else sentence)
-
-
-def issue_warning(finding: Finding, report_path: str | None, sentence: str | None = None) -> None:
-    """Issue the :class:`TensorCycleWarning` of `finding`, or raise it if warnings are errors.
-
-    The message is `sentence`, or by default the finding's headline.
-    """
-    import warnings
-
-    location = finding.cut.location if finding.cut is not None else None
-    path, _, line = (location or "").rpartition(":")
-    known = bool(path) and line.isdigit()
-    text = sentence or finding.headline
-    if finding.status == "library":
-        text += f" ({finding.status_reason})"
-    warnings.warn_explicit(
-        # Class names may contain any character, and the message may be printed on a terminal.
-        _native.clean_text(text) + _report_line(report_path),
-        TensorCycleWarning,
-        filename=path if known else _NO_FILE,
-        lineno=int(line) if known else 1,
-        # No registry: each finding warns, even if two have the same location.
-        registry=None,
-    )
-
-
-def log(level: int, message: str, fields: Mapping[str, object] | None = None) -> None:
-    """Log a message with the attributes `fields`; print it to stderr if logging fails."""
-    # Imported late: `import cyclewatch` must be fast.
-    try:
-        import logging
-
-        logging.getLogger("cyclewatch").log(level, "%s", message, extra=fields)
-    except Exception:
-        # For example, a handler failed, or no file descriptor was left to import logging. The
-        # program must not see these errors.
-        try:
-            print(f"cyclewatch: {message}", file=sys.stderr)
-        except Exception:
-            return
-
-
-def _report_line(report_path: str | None) -> str:
-    return f"\nreport: {_native.clean_text(report_path)}" if report_path else ""

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from cyclewatch.arguments import REPEATS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,8 +82,8 @@ def step_range(word: str) -> list[int]:
 
 def repeat(word: str) -> str:
     """Parse which warnings are repeated."""
-    if word not in ("new", "each"):
-        raise ValueError(f"new or each, not {word!r}")
+    if word not in REPEATS:
+        raise ValueError(f"{' or '.join(REPEATS)}, not {word!r}")
     return word
 
 

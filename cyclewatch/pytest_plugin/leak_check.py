@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 import cyclewatch
+from cyclewatch.finding_warnings import issue_warning
 from cyclewatch.pytest_plugin.attribution import Survivor, Survivors, creators, ended_nodes
 from cyclewatch.pytest_plugin.marks import Allowance, allowances, mode_for
 from cyclewatch.pytest_plugin.records import (
@@ -21,7 +22,6 @@ from cyclewatch.pytest_plugin.records import (
     ReportedAssertions,
     uncounted,
 )
-from cyclewatch.watches import issue_warning
 from cyclewatch.wording import failure_text
 
 if TYPE_CHECKING:
