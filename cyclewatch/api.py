@@ -33,6 +33,7 @@ from cyclewatch.assertions import assert_no_tensor_cycles
 from cyclewatch.configuration import ignore, patterns
 from cyclewatch.errors import ReportFormatError, TensorCycleError, TensorCycleWarning
 from cyclewatch.live_census import Census, Growth, census
+from cyclewatch.memory_account import MemoryAccount, memory
 from cyclewatch.out_of_memory import oom_autopsy
 from cyclewatch.periodic_collection import collect_at
 from cyclewatch.registered_owners import register_owner, unregister_owner
@@ -62,6 +63,7 @@ __all__ = [
     "Finding",
     "GrowingOwner",
     "LiveOwner",
+    "MemoryAccount",
     "MemoryBreakdown",
     "Owner",
     "Path",
@@ -86,6 +88,7 @@ __all__ = [
     "collect_at",
     "ignore",
     "live_owners",
+    "memory",
     "observe_tensor_cycles",
     "oom_autopsy",
     "patterns",

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 
 from cyclewatch import _native
+from cyclewatch.device_use import TorchUse, torch_use
 from cyclewatch.oom_errors import is_device_error, requested_bytes, torch_module
 from cyclewatch.scanning import scan
 
@@ -36,6 +37,7 @@ class Memory:
         frozen: The bytes of tensors in frozen cycles (``gc.freeze()``), which no collection frees.
         frozen_cycles: The number of frozen cycles.
         findings: The findings for the dead and the frozen cycles.
+        torch: What torch's allocator has reserved; None on the CPU, or if unknown.
         owners: The reachable tensors, grouped by type, shape, dtype and path, largest first.
     """
 
@@ -54,10 +56,13 @@ class Memory:
             self.frozen, self.dead = self.dead - report.retained_bytes, report.retained_bytes
             collectable = _cycles_in(report.findings if self.dead else [])
             self.frozen_cycles, self.cycles = self.cycles - collectable, collectable
+        self.torch: TorchUse | None = None
         if device == "cpu":
             self.in_use, self.limit, self.source = _process_memory()
         else:
-            self.in_use, self.limit, self.source = _allocated(device), limit, "torch's allocator"
+            self.torch = torch_use(int(device.partition(":")[2]))
+            self.in_use = 0 if self.torch is None else self.torch.allocated
+            self.limit, self.source = limit, "torch's allocator"
 
     @property
     def rest(self) -> int:
@@ -101,12 +106,6 @@ def _device(error: BaseException) -> str:
 
     match = re.search(_DEVICE_NUMBER, str(error))
     return f"cuda:{match[1] if match else cuda.current_device()}"
-
-
-def _allocated(device: str) -> int:
-    # Reads the counters of the caching allocator without calling the device.
-    statistics = torch_module()._C._cuda_memoryStats(int(device.partition(":")[2]))
-    return int(statistics["allocated_bytes"]["all"]["current"])
 
 
 def _process_memory() -> tuple[int, int | None, str]:

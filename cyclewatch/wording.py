@@ -4,6 +4,14 @@
 from __future__ import annotations
 
 from cyclewatch._native import clean_text, format_bytes
+from cyclewatch.memory_lines import (
+    FRAGMENTED_STEP,
+    dead_words,
+    free_entries,
+    frozen_words,
+    process_entries,
+    rest_words,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,25 +109,36 @@ def oom_headline(memory: Memory) -> str:
     requested = "" if memory.requested is None else f"{format_bytes(memory.requested)} requested, "
     parts = [f"{format_bytes(memory.reachable)} reachable from Python"]
     if memory.dead:
-        parts.append(f"{format_bytes(memory.dead)} {_dead_words(memory)}")
+        parts.append(f"{format_bytes(memory.dead)} {dead_words(memory)}")
     if memory.frozen:
-        parts.append(f"{format_bytes(memory.frozen)} {_frozen_words(memory)}")
+        parts.append(f"{format_bytes(memory.frozen)} {frozen_words(memory)}")
     if memory.rest > 0:
-        parts.append(f"{format_bytes(memory.rest)} {_rest_words(memory)}")
+        parts.append(f"{format_bytes(memory.rest)} {rest_words(memory.device)}")
     limit = "" if memory.limit is None else f" of {format_bytes(memory.limit)}"
     in_use = f"{format_bytes(memory.in_use)}{limit} in use"
-    return f"out of memory on {memory.device}: {requested}{in_use}, of which {'; '.join(parts)}"
+    return (
+        f"out of memory on {memory.device}: {requested}{in_use}, of which {'; '.join(parts)}"
+        f"{_fragmentation(memory)}"
+    )
+
+
+def _fragmentation(memory: Memory) -> str:
+    """Why the allocation failed, if torch had enough memory for it."""
+    free = 0 if memory.torch is None else memory.torch.fragmented + memory.torch.cached
+    if memory.requested is None or free < memory.requested:
+        return ""
+    return (
+        f"; {format_bytes(free)} more are reserved but free, in pieces that did not fit "
+        f"(fragmentation: {FRAGMENTED_STEP})"
+    )
 
 
 def oom_report(memory: Memory) -> str:
     """The report: the headline, exact numbers, the cards of the cycles and the largest owners."""
     rows = [
-        (memory.reachable, "reachable from Python"),
-        (memory.dead, _dead_words(memory)),
-        *([(memory.frozen, _frozen_words(memory))] if memory.frozen else []),
-        # Untouched pages are not resident.
-        (memory.rest, _rest_words(memory) if memory.rest >= 0 else "tensors that are not resident"),
+        *((size, label) for _, label, size in process_entries(memory)),
         (memory.in_use, f"in use ({memory.source})"),
+        *((size, label) for _, label, size in free_entries(memory.torch)),
     ]
     if memory.requested is not None:
         rows.append((memory.requested, "requested"))
@@ -134,22 +153,6 @@ def oom_report(memory: Memory) -> str:
     if memory.owners:
         parts.append("\n".join(["Largest reachable tensors:", *owner_lines(memory.owners)]))
     return "\n\n".join(parts) + "\n"
-
-
-def _dead_words(memory: Memory) -> str:
-    plural = "s" * (memory.cycles != 1)
-    return f"dead in {memory.cycles} cycle{plural} (a collection frees them)"
-
-
-def _frozen_words(memory: Memory) -> str:
-    plural = "s" * (memory.frozen_cycles != 1)
-    return f"dead in {memory.frozen_cycles} frozen cycle{plural} (gc.unfreeze() first)"
-
-
-def _rest_words(memory: Memory) -> str:
-    if memory.device == "cpu":
-        return "the rest (used only by C++ code, the interpreter and libraries)"
-    return "the rest (used only by C++ code)"
 
 
 def owner_lines(owners: Sequence[LiveOwner]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cyclewatch.memory_lines import FRAGMENTED_STEP
 from cyclewatch.snapshots.usage import on_device
 
 TYPE_CHECKING = False
@@ -86,9 +87,6 @@ def reason(failure: Failure, usage: Usage, settings: dict[str, object]) -> tuple
         if settings.get("expandable_segments"):
             remedy = "allocate the largest tensors first, or split the allocation"
         else:
-            remedy = (
-                "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or allocate the largest "
-                "tensors first"
-            )
+            remedy = FRAGMENTED_STEP
         return "enough memory is free, but in pieces (fragmentation)", remedy
     return "too little memory is free, even in pieces", "free or shrink the largest groups below"

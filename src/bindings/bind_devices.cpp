@@ -5,11 +5,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/text.h"
 #include "bindings/bind.h"
 #include "bindings/values.h"
 #include "device/device_memory.h"
+#include "device/device_records.h"
 
 namespace cyclewatch::bindings {
 namespace {
@@ -159,6 +161,17 @@ py::dict query_cuda(std::uint64_t address, int index) {
     return answers;
 }
 
+// The device now, of which unreachable tensors use `dead` bytes. Null if it cannot be queried.
+std::shared_ptr<model::DeviceRecord> device_record(int index, std::uint64_t dead) {
+    device::DeviceQueries& cuda = device::process_queries();
+    std::optional<model::DeviceRecord> record = device::describe_device(cuda, index);
+    if (!record) {
+        return nullptr;
+    }
+    record->memory = device::measure_device(cuda, index, dead, nullptr);
+    return std::make_shared<model::DeviceRecord>(*std::move(record));
+}
+
 }  // namespace
 
 void bind_devices(py::module_& module) {
@@ -170,6 +183,14 @@ void bind_devices(py::module_& module) {
                py::arg("device") = 0,
                Locked(),
                "The answers to all CUDA queries on the calling thread, for tests on a device.");
+    module.def("device_record",
+               &device_record,
+               py::arg("device"),
+               py::arg("dead"),
+               Locked(),
+               "Describes a CUDA device, of which unreachable tensors use `dead` bytes. None if "
+               "CUDA must not be queried on this thread, or the program has not used the device. "
+               "`memory` is None if another device is current.");
 }
 
 }  // namespace cyclewatch::bindings

@@ -22,7 +22,9 @@ SHOW_PATHS = {
     "Path",
     "PathRoot",
     "assert_released",
+    "MemoryAccount",
     "live_owners",
+    "memory",
     "why_alive",
 }
 

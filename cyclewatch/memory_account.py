@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Accounts for the memory in use on a device: lines that add up, and what to do next."""
+
+from __future__ import annotations
+
+import sys
+
+from cyclewatch import _native, oom_memory, wording
+from cyclewatch._native import format_bytes
+from cyclewatch.code_roots import update_roots
+from cyclewatch.configuration import read_configuration
+from cyclewatch.device_use import torch_use
+from cyclewatch.memory_lines import (
+    CACHED,
+    CPP_ONLY,
+    DEAD,
+    FRAGMENTED,
+    FRAGMENTED_STEP,
+    FROZEN,
+    OTHERS,
+    PENDING,
+    REST,
+    DeviceUse,
+    Entry,
+    cuda_entries,
+    process_entries,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cyclewatch._native import Finding, LiveOwner
+
+_MAX_HOLDERS = 10
+# Memory that can be avoided is named first if it is at least this part of the memory in use.
+_NOTABLE = 0.05
+
+_NEXT_STEPS = {
+    "parameter": "this is the model itself",
+    "gradient": "optimizer.zero_grad() frees gradients between steps",
+    "optimizer state": "use an optimizer with a smaller state, or shard the state across ranks",
+    "saved for backward": "use torch.no_grad() if you do not train, torch.utils.checkpoint or "
+    "smaller batches if you do",
+    "activation": "use torch.no_grad() if you do not train, torch.utils.checkpoint or smaller "
+    "batches if you do",
+    PENDING: "the memory is free once the other stream has finished",
+    CACHED: "nothing is lost: torch uses this memory for the next tensors, and "
+    "torch.cuda.empty_cache() returns it to the device",
+    CPP_ONLY: "record torch's memory history and read it with cyclewatch snapshot, to see which "
+    "calls allocated it",
+    OTHERS: "nvidia-smi lists the processes that use the device",
+    REST: "if it is arrays of a library, call cyclewatch.register_owner() for their type",
+}
+
+
+class MemoryAccount:
+    """What the memory in use on one device is used for. Returned by :func:`memory`.
+
+    ``str()`` is a card: the verdict, the exact number of bytes of each line, the cards of the
+    cycles, and the largest groups of reachable tensors.
+
+    Attributes:
+        device: "cpu", "cuda:0" ...
+        in_use: The bytes in use; the sum of `lines`.
+        total: The capacity of the device or the limit of the process; None if unknown.
+        source: How `in_use` was measured, such as "resident memory".
+        lines: Pairs of a label and a number of bytes. On the CPU, one of them is negative if
+            tensors are not resident, for example because they have not been written to.
+        verdict: One sentence: the bytes in use, what most of them are, and what to do next.
+        findings: The findings for the dead cycles.
+        holders: The largest groups of reachable tensors, largest first.
+
+    Examples:
+        >>> trainer = Trainer()
+        >>> account = cyclewatch.memory("cpu")
+        >>> account.in_use == sum(size for _, size in account.lines)
+        True
+        >>> account.holders[0].nbytes
+        4096
+    """
+
+    def __init__(self, memory: oom_memory.Memory, use: DeviceUse | None = None) -> None:
+        """Internal; use :func:`memory`."""
+        self.device = memory.device
+        self.findings: list[Finding] = list(memory.findings)
+        self.holders: list[LiveOwner] = memory.owners[:_MAX_HOLDERS]
+        self._omitted = len(memory.owners) - len(self.holders)
+        self.in_use, self.total, self.source = memory.in_use, memory.limit, memory.source
+        if use is not None:
+            self.in_use, self.total, self.source = use.in_use, use.total, use.source
+        entries = cuda_entries(memory, use) if use is not None else process_entries(memory)
+        self.lines = [(label, size) for _, label, size in entries]
+        self.verdict = _verdict(self, entries)
+
+    def __str__(self) -> str:
+        rows = [*self.lines, (f"in use ({self.source})", self.in_use)]
+        rows += [] if self.total is None else [("total", self.total)]
+        width = max(len(f"{size:,}") for _, size in rows)
+        parts = [
+            self.verdict,
+            "Bytes:\n" + "\n".join(f"  {size:>{width},}  {label}" for label, size in rows),
+            *(each.to_text(rank).rstrip() for rank, each in enumerate(self.findings, 1)),
+        ]
+        if self.holders:
+            lines = wording.owner_lines(self.holders)
+            if self._omitted:
+                lines.append(f"  and {self._omitted:,} more groups")
+            parts.append("\n".join(["Largest reachable tensors:", *lines]))
+        return "\n\n".join(parts)
+
+    def __repr__(self) -> str:
+        return f"<MemoryAccount of {self.device}: {format_bytes(self.in_use)} in use>"
+
+    def _repr_html_(self) -> str:
+        import html
+
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def to_json(self) -> str:
+        """Return the account as JSON; sizes are in bytes.
+
+        Examples:
+            >>> import json
+            >>> sorted(json.loads(cyclewatch.memory("cpu").to_json()))
+            ['device', 'findings', 'holders', 'in_use', 'lines', 'source', 'total', 'verdict']
+        """
+        import json
+
+        return json.dumps(
+            {
+                "device": self.device,
+                "in_use": self.in_use,
+                "total": self.total,
+                "source": self.source,
+                "verdict": self.verdict,
+                "lines": [{"label": label, "bytes": size} for label, size in self.lines],
+                "findings": [
+                    {"signature": each.signature, "headline": each.headline}
+                    for each in self.findings
+                ],
+                "holders": [
+                    {
+                        "type": each.type,
+                        "category": each.category,
+                        "bytes": each.nbytes,
+                        "count": each.count,
+                        "held_by": [str(path) for path in each.held_by],
+                    }
+                    for each in self.holders
+                ],
+            },
+            indent=1,
+        )
+
+
+def memory(device: object = None) -> MemoryAccount:
+    """Account for all memory in use on a device, with what to do next in the first line.
+
+    Nothing is freed, and no code of the program runs except readers registered with
+    :func:`register_owner`::
+
+        print(cyclewatch.memory())
+
+    The lines of the account add up to the bytes in use. On a CUDA device, these are the bytes that
+    CUDA reports as used by all processes, or, if the device is not the current device of the
+    calling thread, the bytes that torch has reserved. On the CPU, they are the resident memory of
+    the process, or its address space if ``RLIMIT_AS`` is set.
+
+    Takes about as long as four collections.
+
+    Args:
+        device: "cpu", "cuda", "cuda:1", or a ``torch.device``. By default, the current CUDA device
+            if the program has initialized CUDA with torch, otherwise the CPU.
+
+    Raises:
+        TypeError: `device` is neither a name nor a ``torch.device``.
+        ValueError: `device` is another kind of device, or the program has not used it.
+        RuntimeError, MemoryError: As in :func:`scan`.
+
+    Examples:
+        >>> print(cyclewatch.memory("cpu").verdict)
+        cpu: ... in use...
+    """
+    name = _device_name(device)
+    read_configuration()
+    update_roots()
+    if name == "cpu":
+        return MemoryAccount(oom_memory.Memory(name, None))
+    index = int(name.partition(":")[2])
+    torch = torch_use(index, segments=True)
+    record = _native.device_record(index, 0)
+    if torch is None and (record is None or record.memory is None):
+        raise ValueError(f"the program has not used {name}, or it is not the current device")
+    measured = oom_memory.Memory(name, None)
+    record = _native.device_record(index, measured.dead + measured.frozen)
+    return MemoryAccount(measured, DeviceUse(record, torch))
+
+
+def _device_name(device: object) -> str:
+    if device is not None and type(device) is not str and type(device).__module__ != "torch":
+        raise TypeError(f'device must be a name such as "cuda:0", or None, not {device!r}')
+    name = "" if device is None else str(device)
+    cuda: Any = getattr(sys.modules.get("torch"), "cuda", None)
+    if not name:
+        name = "cuda" if cuda is not None and cuda.is_initialized() else "cpu"
+    if name == "cuda":
+        has_current = cuda is not None and cuda.is_initialized()
+        return f"cuda:{cuda.current_device() if has_current else 0}"
+    kind, _, index = name.partition(":")
+    if name != "cpu" and not (kind == "cuda" and index.isdecimal()):
+        raise ValueError(f'memory() knows "cpu" and CUDA devices, not {name!r}')
+    return name
+
+
+def _verdict(account: MemoryAccount, entries: list[Entry]) -> str:
+    of_total = "" if account.total is None else f" of {format_bytes(account.total)}"
+    start = f"{account.device}: {format_bytes(account.in_use)}{of_total} in use"
+    largest = [each for each in entries if each[2] > 0]
+    if not largest:
+        return start
+    avoidable = [each for each in largest if each[0] in (DEAD, FROZEN, FRAGMENTED)]
+    chosen = max(avoidable, key=lambda each: each[2], default=None)
+    if chosen is None or chosen[2] < _NOTABLE * account.in_use:
+        chosen = max(largest, key=lambda each: each[2])
+    key, label, size = chosen
+    step = _next_step(key, account)
+    return f"{start}, of which {format_bytes(size)} {label}{f': {step}' if step else ''}"
+
+
+def _next_step(key: str, account: MemoryAccount) -> str:
+    if key in (DEAD, FROZEN) and account.findings:
+        return account.findings[0].remedy
+    if key == FRAGMENTED:
+        return FRAGMENTED_STEP
+    if key == "other" and account.holders:
+        group = next((each for each in account.holders if each.category == "other"), None)
+        if group is not None and group.held_by:
+            path = group.held_by[0]
+            remedy = f"; {path.remedy}" if path.remedy else ""
+            return f"the largest group, {format_bytes(group.nbytes)}, is held by {path}{remedy}"
+    return _NEXT_STEPS.get(key, "")
