@@ -46,6 +46,19 @@ gc.disable()
 print_findings(leak)
 """
 
+CAST_POINTER = """
+import ctypes
+import torch
+
+def leak():
+    pointer = ctypes.pointer(ctypes.c_float())
+    pointer.array = torch.ones(1000)  # as ndarray.ctypes.data_as() does
+    ctypes.cast(pointer, ctypes.c_void_p)
+
+gc.disable()
+print_findings(leak)
+"""
+
 # Imitates the two cycles of tensordict: same names, different code.
 STAND_IN = """
 class Tensor:
@@ -89,8 +102,9 @@ def finding_of(interpreter, program):
     [
         (TRACED_MODULE, ["fx-graph-module", "benign"]),
         (WRAP_IN_A_FORWARD_PASS, ["torch-fx-wrap-frame", "library"]),
+        (CAST_POINTER, ["ctypes-cast", "new"]),
     ],
-    ids=["traced_module", "wrap_in_a_forward_pass"],
+    ids=["traced_module", "wrap_in_a_forward_pass", "cast_pointer"],
 )
 def test_cycles_of_torch(main_interpreter, program, expected):
     pytest.importorskip("torch")
