@@ -159,10 +159,9 @@ void bind_live_owner(py::module_& module) {
             "held_by",
             list_of(&Self::held_by),
             "One or two paths to one of the tensors, as returned by :func:`why_alive`.")
+        .def("__str__", [](const Self& self) { return render::live_owner_sentence(self); })
         .def("__repr__", [](const Self& self) {
-            return "<LiveOwner " + std::to_string(self.owner.count) + " x " +
-                   base::clean_text(self.owner.type) + ", " + base::format_bytes(self.bytes) +
-                   " on " + base::clean_text(self.owner.device) + ">";
+            return "<LiveOwner " + render::live_owner_sentence(self) + ">";
         });
 }
 

@@ -49,7 +49,12 @@ def test_equal_paths_are_one_group():
         "test_equal_paths_are_one_group() local extra -> extra.weight"
     )
     assert (first.shape, first.dtype, first.allocated_at) == (None, None, None)
-    assert repr(first).startswith("<LiveOwner 3 x ")
+    assert str(first) == (
+        f"3.0 MiB: 3 x owners.Buffer on cpu, other, held by {first.held_by[0]}. To free it, "
+        + first.held_by[0].remedy
+        + "."
+    )
+    assert repr(first) == f"<LiveOwner {first}>"
     del extra
 
 
