@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
-@dataclass
 class TorchUse:
     """What torch's allocator has reserved on one device, in bytes.
 
@@ -26,12 +24,21 @@ class TorchUse:
         largest_free: The largest free block; None if unknown.
     """
 
-    reserved: int
-    allocated: int
-    pending: int
-    fragmented: int
-    cached: int
-    largest_free: int | None = None
+    def __init__(
+        self,
+        reserved: int,
+        allocated: int,
+        pending: int,
+        fragmented: int,
+        cached: int,
+    ) -> None:
+        """Store the values."""
+        self.reserved = reserved
+        self.allocated = allocated
+        self.pending = pending
+        self.fragmented = fragmented
+        self.cached = cached
+        self.largest_free: int | None = None
 
 
 def torch_use(device: int, *, segments: bool = False) -> TorchUse | None:

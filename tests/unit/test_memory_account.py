@@ -168,9 +168,9 @@ def test_counters_that_contradict_each_other_are_bounded(monkeypatch):
     )
     monkeypatch.setitem(sys.modules, "torch", torch)
     monkeypatch.delitem(sys.modules, "torch._C", raising=False)
-    assert torch_use(0) == TorchUse(100, 80, 20, 0, 0)
+    assert vars(torch_use(0)) == vars(TorchUse(100, 80, 20, 0, 0))
     counters["active"] = 80
-    assert torch_use(0, segments=True) == TorchUse(100, 80, 0, 20, 0, None)
+    assert vars(torch_use(0, segments=True)) == vars(TorchUse(100, 80, 0, 20, 0))
     torch._C._cuda_memoryStats = None
     assert torch_use(0) is None
 
