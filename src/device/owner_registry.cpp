@@ -17,10 +17,15 @@ void OwnerRegistry::refresh() noexcept {
         cuda_arrays_ = make_cuda_array_interface_reader();
         ++version_;
     }
+    if (jax_ == nullptr && jax_name_ &&
+        PyDict_GetItemWithError(PyImport_GetModuleDict(), jax_name_.get()) != nullptr) {
+        jax_ = make_jax_reader();
+        ++version_;
+    }
 }
 
 bool OwnerRegistry::empty() const noexcept {
-    return torch_ == nullptr && cuda_arrays_ == nullptr && registered_.empty();
+    return torch_ == nullptr && cuda_arrays_ == nullptr && jax_ == nullptr && registered_.empty();
 }
 
 OwnerReader* OwnerRegistry::reader_for(PyTypeObject* type) noexcept {
@@ -33,6 +38,9 @@ OwnerReader* OwnerRegistry::reader_for(PyTypeObject* type) noexcept {
     }
     if (cuda_arrays_ != nullptr && cuda_arrays_->recognises(type)) {
         return cuda_arrays_.get();
+    }
+    if (jax_ != nullptr && jax_->recognises(type)) {
+        return jax_.get();
     }
     return nullptr;
 }

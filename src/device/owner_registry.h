@@ -61,8 +61,10 @@ class OwnerRegistry {
     RegisteredReader registered_;
     std::unique_ptr<OwnerReader> torch_;
     std::unique_ptr<OwnerReader> cuda_arrays_;
-    // Interned, because it is looked up at the start of every collection.
+    std::unique_ptr<OwnerReader> jax_;
+    // Interned, because they are looked up at the start of every collection.
     python::OwnedRef torch_name_ = python::steal(PyUnicode_InternFromString("torch"));
+    python::OwnedRef jax_name_ = python::steal(PyUnicode_InternFromString("jaxlib"));
 };
 
 }  // namespace cyclewatch::device

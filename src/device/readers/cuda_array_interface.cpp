@@ -11,6 +11,7 @@
 #include "compat/object_layout.h"
 #include "device/device_memory.h"
 #include "device/readers/plain_attributes.h"
+#include "device/readers/weak_object.h"
 #include "python/references.h"
 
 namespace cyclewatch::device {
@@ -21,10 +22,6 @@ using python::OwnedRef;
 
 constexpr std::array kLibraries{"cupy", "numba.cuda", "rmm", "cuda.core"};
 constexpr std::string_view kNumbaModule = "cuda.cudadrv.devicearray";
-
-OwnedRef interned(const char* text) noexcept {
-    return python::steal(PyUnicode_InternFromString(text));
-}
 
 struct Names {
     OwnedRef interface = interned("__cuda_array_interface__");
@@ -41,29 +38,6 @@ struct Names {
     OwnedRef size = interned("size");
     OwnedRef value = interned("value");
 };
-
-// A weak reference to the object that owns the storage.
-class WeakObject final : public WeakStorage {
-  public:
-    explicit WeakObject(OwnedRef reference) noexcept : reference_(std::move(reference)) {}
-    [[nodiscard]] bool released() noexcept override {
-        const auto* reference = reinterpret_cast<PyWeakReference*>(reference_.get());
-        return reference->wr_object == Py_None;
-    }
-
-  private:
-    OwnedRef reference_;
-};
-
-// Null if the type does not support weak references.
-std::unique_ptr<WeakStorage> weak_object(PyObject* object) {
-    if (Py_TYPE(object)->tp_weaklistoffset == 0) {
-        return nullptr;
-    }
-    OwnedRef reference = python::steal(PyWeakref_NewRef(object, nullptr));
-    PyErr_Clear();
-    return reference ? std::make_unique<WeakObject>(std::move(reference)) : nullptr;
-}
 
 class CudaArrayInterfaceReader final : public OwnerReader {
   public:

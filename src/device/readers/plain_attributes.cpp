@@ -42,6 +42,10 @@ PyObject* class_attribute(PyTypeObject* type, PyObject* name) noexcept {
 
 }  // namespace
 
+python::OwnedRef interned(const char* name) noexcept {
+    return python::steal(PyUnicode_InternFromString(name));
+}
+
 bool is_c_attribute(PyObject* attribute) noexcept {
     return attribute != nullptr && (Py_IS_TYPE(attribute, &PyGetSetDescr_Type) ||
                                     Py_IS_TYPE(attribute, &PyMemberDescr_Type));

@@ -18,6 +18,9 @@
 
 namespace cyclewatch::device {
 
+// The name of an attribute; null if out of memory.
+[[nodiscard]] python::OwnedRef interned(const char* name) noexcept;
+
 // True if `attribute` is a getset or member descriptor of a C type.
 [[nodiscard]] bool is_c_attribute(PyObject* attribute) noexcept;
 

@@ -32,4 +32,11 @@ namespace cyclewatch::device {
 [[nodiscard]] std::unique_ptr<OwnerReader> make_cuda_array_interface_reader(
     DeviceQueries* queries = nullptr) noexcept;
 
+// jax_array.cpp: jax.Array (jaxlib's ArrayImpl), with one part for each further shard. Returns null
+// if out of memory.
+//
+// Calls only C++ functions of jaxlib, none of which waits for a computation. Deleted and donated
+// arrays own nothing.
+[[nodiscard]] std::unique_ptr<OwnerReader> make_jax_reader() noexcept;
+
 }  // namespace cyclewatch::device
