@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import cyclewatch
 from cyclewatch.cli.failures import Failure
+from cyclewatch.live_census import Census, Growth
 from cyclewatch.wording import reached_bytes
 
 
@@ -41,6 +42,13 @@ class Change(NamedTuple):
         before = (self.bytes_before, self.count_before)
         after = (self.bytes_after, self.count_after)
         return "same" if before == after else "grown" if after > before else "shrunk"
+
+
+def live_growths(before: cyclewatch.Report, after: cyclewatch.Report) -> list[Growth]:
+    """The groups of live tensors that have grown; empty unless both reports list live tensors."""
+    if not before.live_owners or not after.live_owners:
+        return []
+    return Census(after.live_owners).diff(Census(before.live_owners))
 
 
 KINDS = ("new", "grown", "shrunk", "gone", "same")

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import argparse
 
     from cyclewatch.cli.comparison import Change
+    from cyclewatch.live_census import Growth
+
+_MAX_GROWTHS = 20  # groups that are printed
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -22,12 +25,18 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.fail:
         comparison.require_examined(after, arguments.after)
     changes = comparison.compare(before, after)
+    growths = comparison.live_growths(before, after)
     by_kind = {kind: [each for each in changes if each.kind == kind] for kind in comparison.KINDS}
     if arguments.json:
-        data = {kind: [each._asdict() for each in found] for kind, found in by_kind.items()}
+        data: dict[str, list[dict[str, object]]] = {
+            kind: [each._asdict() for each in found] for kind, found in by_kind.items()
+        }
+        data["live"] = [_as_data(growth) for growth in growths]
         terminal.raw(json.dumps(data, indent=1) + "\n")
     else:
         terminal.show(_table(by_kind))
+        if growths:
+            terminal.show("\n".join(["", "Live tensors that have grown:", *_live_lines(growths)]))
     worse = by_kind["new"] or by_kind["grown"]
     return Status.NO if arguments.fail and worse else Status.OK
 
@@ -45,6 +54,24 @@ def _table(by_kind: dict[str, list[Change]]) -> str:
                 f"       {each.title}",
             ]
     return "\n".join(lines)
+
+
+def _live_lines(growths: list[Growth]) -> list[str]:
+    lines = [f"  {growth}" for growth in growths[:_MAX_GROWTHS]]
+    if len(growths) > _MAX_GROWTHS:
+        lines.append(f"  and {len(growths) - _MAX_GROWTHS} more groups")
+    return lines
+
+
+def _as_data(growth: Growth) -> dict[str, object]:
+    owner = growth.owner
+    return {
+        "bytes": growth.nbytes,
+        "count": growth.count,
+        "type": owner.type,
+        "device": owner.device,
+        "held_by": [str(path) for path in owner.held_by],
+    }
 
 
 def _amount(size: int, count: int) -> str:

@@ -397,7 +397,9 @@ def _add_comparisons(command: Callable[..., _Parser]) -> None:
     diff = command(
         "diff",
         "compare two runs by signature",
-        "List the findings that are new, have grown, have shrunk or are gone.",
+        "List the findings that are new, have grown, have shrunk or are gone. If both reports list "
+        "live tensors (attach, or run with --census-every), also list the groups of live tensors "
+        "that have grown.",
     )
     diff.switch("--fail", help="exit with 1 if a finding is new or has grown")
     verify = command(

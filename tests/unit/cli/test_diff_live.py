@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``cyclewatch diff`` of two reports that list live tensors."""
+
+import json
+
+import pytest
+from owners import Buffer
+
+from cyclewatch import _native
+
+pytestmark = pytest.mark.usefixtures("buffers_are_owners", "no_automatic_collection")
+
+kept = []
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """Writes a report that lists the live buffers."""
+
+    def write(name, groups=100):
+        path = tmp_path / name
+        path.write_text(_native.scan(2, True, ["cpu"], None, groups).to_json())
+        return path
+
+    yield write
+    kept.clear()
+
+
+def test_live_tensors_that_have_grown_are_listed(command, recorded):
+    kept.append(Buffer(1000))
+    before = recorded("before.json")
+    kept.extend([Buffer(1000), Buffer(1000)])
+    after = recorded("after.json")
+    lines = command("diff", before, after).out.splitlines()
+    assert lines[0] == "0 new, 0 grown, 0 shrunk, 0 gone, 0 same"
+    at = lines.index("Live tensors that have grown:")
+    assert lines[at + 1].startswith("  +2.0 KiB  2 x owners.Buffer, held by module global ")
+    [growth] = json.loads(command("diff", "--json", before, after).out)["live"]
+    assert (growth["bytes"], growth["count"], growth["device"]) == (2000, 2, "cpu")
+    assert growth["held_by"][0].endswith("kept[0]")
+    assert "Live" not in command("diff", after, before).out
+    assert command("diff", "--fail", before, before).status in (0, 3)
+
+
+def test_reports_without_live_tensors(command, recorded, report):
+    kept.append(Buffer(1000))
+    with_live = recorded("live.json")
+    without = recorded("none.json", 0)
+    assert "Live" not in command("diff", without, with_live).out
+    assert json.loads(command("diff", "--json", without, with_live).out)["live"] == []
