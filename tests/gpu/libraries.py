@@ -4,6 +4,7 @@
 import gc
 import os
 
+import plan
 import support
 from probes import cuda
 from support import BLOCK, leak, watching
@@ -13,9 +14,18 @@ MIB = 1 << 20
 
 def only_sample(report):
     """The memory in use around the last collection with owners."""
-    collection = [each for each in report.collections if each.owners][-1]
-    (sample,) = collection.device_memory
+    (sample,) = samples(report)
     return sample
+
+
+def samples(report):
+    """The memory in use per device; no entry if the thread has no context that can be asked."""
+    return [each for each in report.collections if each.owners][-1].device_memory
+
+
+def sources(report):
+    """The sources of the samples, as text."""
+    return ", ".join(sample.source for sample in samples(report)) or "none"
 
 
 def in_use():
@@ -46,6 +56,7 @@ def cupy_arrays(_):
         array = cupy.zeros(MIB, dtype=cupy.uint8)
         return [array, array[100:]]
 
+    cupy.zeros(1)  # creates the context
     before = in_use()
     report = found(make, MIB)
     sample = only_sample(report)
@@ -111,7 +122,7 @@ def numba_arrays(_):
     return {
         "owner": report.findings[0].owners[0].type,
         "libcudart loaded": ", ".join(os.path.basename(path) for path in libraries) or "none",
-        "in use, source": only_sample(report).source,
+        "in use, source": sources(report),
     }
 
 
@@ -121,14 +132,14 @@ def jax_arrays(_):
     import jax
     import jax.numpy as jnp
 
-    if jax.default_backend() != "gpu":
+    if jax.default_backend() not in ("gpu", "cuda"):
         raise support.MissingError(f"jax {jax.__version__} has no CUDA plugin")
     report = found(lambda: jnp.ones(MIB, dtype="uint8").block_until_ready(), MIB)
     assert float(jnp.ones(10).sum()) == 10
     return {
         "jax": jax.__version__,
         "owner": report.findings[0].owners[0].type,
-        "in use, source": only_sample(report).source,
+        "in use, source": sources(report),
     }
 
 
@@ -148,14 +159,16 @@ def torch_allocator(_):
     assert collected.nbytes == MIB
     report = watch.report()
     sample = only_sample(report)
+    backend = torch.cuda.get_allocator_backend()
     support.record(
         **{
-            "backend": torch.cuda.get_allocator_backend(),
+            "backend": backend,
             "freed by torch": before - after,
             "in use, report": [sample.used_before, sample.used_after, sample.source],
         }
     )
     assert report.retained_bytes == sum(sizes), report.retained_bytes
+    assert ("cudaMallocAsync" in os.environ[plan.ALLOCATOR]) == (backend == "cudaMallocAsync")
     return {"retained bytes": report.retained_bytes}
 
 

@@ -4,6 +4,9 @@
 import dataclasses
 
 NOT_APPLICABLE = "not applicable"
+# The variable with the settings of torch's CUDA allocator. Newer versions of torch prefer
+# PYTORCH_ALLOC_CONF, but also read this one.
+ALLOCATOR = "PYTORCH_CUDA_ALLOC_CONF"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Check:
 
 def allocator(options):
     """The environment that configures torch's CUDA allocator."""
-    return {"PYTORCH_CUDA_ALLOC_CONF": options}
+    return {ALLOCATOR: options}
 
 
 EXPANDABLE = {
@@ -207,6 +210,7 @@ WATCHES = [
         "address was used before and after; prints milliseconds and the number of modules that "
         "torch imports",
         "no allocation site",
+        limit=120,
     ),
     Check(
         "checks.py",

@@ -66,7 +66,6 @@ def scans(device):
     """dead_bytes(), scan() and live_owners() account for all memory that torch has allocated."""
     collect(device)
     kept = [torch.empty(2 * MIB, dtype=torch.uint8, device=device) for _ in range(3)]
-    gc.disable()
     for _ in range(10):
         leak(torch.empty(MIB, dtype=torch.uint8, device=device))
     name = "cuda:0" if device == "cuda" else "cpu"
@@ -79,7 +78,6 @@ def scans(device):
     if device == "cuda":
         total = support.allocated(device)
         assert dead + reachable == total, (dead, reachable, total)
-    gc.enable()
     return {"dead": dead, "reachable": reachable, "torch": support.allocated(device)}
 
 
@@ -173,7 +171,6 @@ def thread_without_a_context(device):
             driver = cuda.load_driver()
             seen["context"] = cuda.answer(driver.cuCtxGetCurrent, ctypes.c_void_p)
 
-    gc.disable()  # the thread's collection must be the only one
     with watching(device) as watch:
         leak(block(device))
         thread = threading.Thread(target=work)
@@ -204,12 +201,11 @@ def capture_and_other_thread(device):
     """A collection on another thread does not invalidate a capture, in any mode."""
     modes = ("global", "thread_local", "relaxed")
     source = torch.arange(1000.0, device=device)
-    gc.disable()  # the thread's collection must be the only one
     for mode in modes:
         ready, begin, done = threading.Event(), threading.Event(), threading.Event()
 
         def work(ready=ready, begin=begin, done=done):
-            torch.cuda.set_device(0)  # this thread has a context, as autograd's threads have
+            torch.ones(1, device=device)  # gives the thread a context, as autograd's threads have
             ready.set()
             begin.wait(30)
             gc.collect()

@@ -65,7 +65,10 @@ class Runner:
         self.deadline = time.monotonic() + seconds
         self.environment = dict(os.environ)
         self.environment.update(
-            PYTHONPATH=str(package), PYTHONFAULTHANDLER="1", PYTHONDONTWRITEBYTECODE="1"
+            PYTHONPATH=os.pathsep.join(filter(None, (str(package), os.environ.get("PYTHONPATH")))),
+            PYTHONFAULTHANDLER="1",
+            PYTHONDONTWRITEBYTECODE="1",
+            CUDA_DEVICE_ORDER="PCI_BUS_ID",  # as nvidia-smi
         )
         self.printing = threading.Lock()
 
@@ -227,6 +230,7 @@ def main():
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         package = install(scratch)
         runner = Runner(package, scratch, arguments.seconds)
+        description = machine()
         problem = runner.device_problem()
         runner.environment[support.PROBLEM] = problem
         runner.read_torch()
@@ -236,7 +240,7 @@ def main():
         "format": 1,
         "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
         "device": not problem,
-        "machine": machine(),
+        "machine": description,
         "seconds": round(time.monotonic() - begin),
         "checks": [dataclasses.asdict(outcome) for outcome in outcomes],
     }

@@ -115,23 +115,28 @@ def entries(output):
 
 
 def nvidia_smi(*fields):
-    """Return the values of `fields` of the first device, or None if nvidia-smi does not work."""
-    query = [f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"]
+    """Return the values of `fields` of CUDA's first device, or None if nvidia-smi does not work.
+
+    Both number the devices by PCI id, because run.py sets CUDA_DEVICE_ORDER.
+    """
+    device = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
+    query = [f"--id={device}", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"]
     try:
         outcome = subprocess.run(
             ["nvidia-smi", *query], capture_output=True, text=True, timeout=20, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return [value.strip() for value in outcome.stdout.splitlines()[0].split(",")]
+    return [value.strip() for value in outcome.stdout.partition("\n")[0].split(",")]
 
 
 def main(checks, device_first=True):
-    """Run the check that the command line names.
+    """Run the check that the command line names, without automatic collections.
 
     With `device_first`, a check on "cuda" is not called unless there is a device.
     """
     name, device = sys.argv[1:3]
+    gc.disable()  # a collection that the check does not expect would take owners from it
     try:
         if device == "cuda" and device_first:
             need_device()

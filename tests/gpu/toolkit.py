@@ -65,8 +65,6 @@ def compute_sanitizer(_):
 def sample(_):
     """Compile and run sample.cu."""
     source = Path(__file__).with_name("sample.cu")
-    if not source.exists():
-        raise support.MissingError("sample.cu is not in this kit")
     subprocess.run([tool("nvcc"), "-std=c++17", "-o", "./sample", source], check=True)
     outcome = subprocess.run(["./sample"], capture_output=True, text=True)
     support.record(output=outcome.stdout.strip())

@@ -28,11 +28,13 @@ def load_driver():
 def runtime_path():
     """Return the path of a CUDA runtime on this machine, or None.
 
-    The runtime that torch uses comes first. Neither torch nor a CUDA library is loaded.
+    A runtime that is already loaded comes first, then the one that torch would load. Neither torch
+    nor a CUDA library is loaded.
     """
     chosen = os.environ.get("CYCLEWATCH_GPU_RUNTIME")
-    if chosen:
-        return chosen
+    known = [chosen] if chosen else loaded_libraries("libcudart")
+    if known:
+        return known[0]
     patterns = [f"{folder}/nvidia/*/lib/libcudart.so.[0-9]*" for folder in sys.path if folder]
     patterns += [f"{folder}/torch/lib/libcudart*.so*" for folder in sys.path if folder]
     patterns += ["/usr/local/cuda*/lib64/libcudart.so.[0-9]*", "/usr/lib/*/libcudart.so.[0-9]*"]

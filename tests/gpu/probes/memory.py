@@ -7,6 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import plan  # noqa: E402
 import support  # noqa: E402
 from probes import cuda  # noqa: E402
 from probes.device import Device  # noqa: E402
@@ -70,7 +71,7 @@ def ranges(_):
     import torch
 
     driver = cuda.load_driver()
-    options = os.environ.get("PYTORCH_CUDA_ALLOC_CONF", "default")
+    options = os.environ.get(plan.ALLOCATOR, "default")
     support.record(allocator=f"{torch.cuda.get_allocator_backend()}, {options}")
     sizes = {"3 bytes": 3, "1 MiB": MIB, "256 MiB": 256 * MIB}
     outside = []
