@@ -48,25 +48,25 @@ std::unique_ptr<CudaDriver> CudaDriver::find() {
     Functions found{};
     // The symbol cuMemGetInfo without a suffix is an old function with 32-bit sizes.
     const bool complete =
-        library.take(found.context_get_current, "cuCtxGetCurrent") &&
-        library.take(found.context_get_device, "cuCtxGetDevice") &&
-        library.take(found.device_get_count, "cuDeviceGetCount") &&
-        library.take(found.pointer_get_attribute, "cuPointerGetAttribute") &&
-        library.take(found.memory_get_info, "cuMemGetInfo_v2") &&
-        library.take(found.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode") &&
-        library.take(found.primary_context_get_state, "cuDevicePrimaryCtxGetState") &&
-        library.take(found.driver_get_version, "cuDriverGetVersion") &&
-        library.take(found.device_get_name, "cuDeviceGetName") &&
-        library.take(found.device_get_pci_bus_id, "cuDeviceGetPCIBusId") &&
-        library.take(found.device_total_memory, "cuDeviceTotalMem_v2");
+        library.take_all({{"cuCtxGetCurrent", found.context_get_current},
+                          {"cuCtxGetDevice", found.context_get_device},
+                          {"cuDeviceGetCount", found.device_get_count},
+                          {"cuPointerGetAttribute", found.pointer_get_attribute},
+                          {"cuMemGetInfo_v2", found.memory_get_info},
+                          {"cuThreadExchangeStreamCaptureMode", found.exchange_capture_mode},
+                          {"cuDevicePrimaryCtxGetState", found.primary_context_get_state},
+                          {"cuDriverGetVersion", found.driver_get_version},
+                          {"cuDeviceGetName", found.device_get_name},
+                          {"cuDeviceGetPCIBusId", found.device_get_pci_bus_id},
+                          {"cuDeviceTotalMem_v2", found.device_total_memory}});
     if (!complete) {
         return nullptr;
     }
     // The UUID of the second version is that of the MIG instance, if the device is one.
-    (void)library.take(found.device_get_uuid, "cuDeviceGetUuid_v2");
-    (void)library.take(found.get_default_pool, "cuDeviceGetDefaultMemPool");
-    (void)library.take(found.pool_get_attribute, "cuMemPoolGetAttribute");
-    (void)library.take(found.get_graph_attribute, "cuDeviceGetGraphMemAttribute");
+    library.take_all({{"cuDeviceGetUuid_v2", found.device_get_uuid},
+                      {"cuDeviceGetDefaultMemPool", found.get_default_pool},
+                      {"cuMemPoolGetAttribute", found.pool_get_attribute},
+                      {"cuDeviceGetGraphMemAttribute", found.get_graph_attribute}});
     return std::unique_ptr<CudaDriver>(new CudaDriver(std::move(library), found));
 }
 

@@ -120,18 +120,18 @@ std::unique_ptr<CudaRuntime> CudaRuntime::in(LoadedLibrary library, bool used_by
     // In CUDA 12, the header renames cudaGetDeviceProperties() to a version that fills a larger
     // structure. The symbol without suffix is in all versions.
     const bool complete =
-        library.take(found.peek_at_last_error, "cudaPeekAtLastError") &&
-        library.take(found.get_last_error, "cudaGetLastError") &&
-        library.take(found.exchange_capture_mode, "cudaThreadExchangeStreamCaptureMode") &&
-        library.take(found.memory_get_info, "cudaMemGetInfo") &&
-        library.take(found.pointer_get_attributes, "cudaPointerGetAttributes") &&
-        library.take(found.get_device_properties, "cudaGetDeviceProperties") &&
-        library.take(found.get_pci_bus_id, "cudaDeviceGetPCIBusId") &&
-        library.take(found.runtime_get_version, "cudaRuntimeGetVersion") &&
-        library.take(found.driver_get_version, "cudaDriverGetVersion") &&
-        library.take(found.get_default_pool, "cudaDeviceGetDefaultMemPool") &&
-        library.take(found.pool_get_attribute, "cudaMemPoolGetAttribute") &&
-        library.take(found.get_graph_attribute, "cudaDeviceGetGraphMemAttribute");
+        library.take_all({{"cudaPeekAtLastError", found.peek_at_last_error},
+                          {"cudaGetLastError", found.get_last_error},
+                          {"cudaThreadExchangeStreamCaptureMode", found.exchange_capture_mode},
+                          {"cudaMemGetInfo", found.memory_get_info},
+                          {"cudaPointerGetAttributes", found.pointer_get_attributes},
+                          {"cudaGetDeviceProperties", found.get_device_properties},
+                          {"cudaDeviceGetPCIBusId", found.get_pci_bus_id},
+                          {"cudaRuntimeGetVersion", found.runtime_get_version},
+                          {"cudaDriverGetVersion", found.driver_get_version},
+                          {"cudaDeviceGetDefaultMemPool", found.get_default_pool},
+                          {"cudaMemPoolGetAttribute", found.pool_get_attribute},
+                          {"cudaDeviceGetGraphMemAttribute", found.get_graph_attribute}});
     return complete ? std::unique_ptr<CudaRuntime>(
                           new CudaRuntime(std::move(library), found, used_by_torch))
                     : nullptr;

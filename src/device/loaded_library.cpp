@@ -97,6 +97,16 @@ LoadedLibrary LoadedLibrary::find(std::string_view stem) {
     return found.empty() ? LoadedLibrary() : std::move(found.front());
 }
 
+bool LoadedLibrary::take_all(std::initializer_list<FunctionSlot> slots) const noexcept {
+    bool complete = true;
+    for (const FunctionSlot& slot : slots) {
+        void* const address = symbol(slot.name());
+        slot.set(address);
+        complete = complete && address != nullptr;
+    }
+    return complete;
+}
+
 void* LoadedLibrary::symbol(const char* name) const noexcept {
     void* found = dlsym(handle_, name);
     if (found == nullptr) {

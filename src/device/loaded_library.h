@@ -2,6 +2,7 @@
 // Finds shared libraries that the process has already loaded. Does not load any.
 #pragma once
 
+#include <initializer_list>
 #include <string_view>
 #include <vector>
 
@@ -9,6 +10,24 @@ namespace cyclewatch::device {
 
 // The dynamic loader's count of libraries loaded since the process started. It never decreases.
 [[nodiscard]] unsigned long long libraries_ever_loaded() noexcept;
+
+// The name of a function of a library, and a variable for its address.
+class FunctionSlot {
+  public:
+    template <typename Function>
+    FunctionSlot(const char* name, Function*& function) noexcept
+        : name_(name), variable_(&function), set_([](void* variable, void* address) noexcept {
+              *static_cast<Function**>(variable) = reinterpret_cast<Function*>(address);
+          }) {}
+
+    [[nodiscard]] const char* name() const noexcept { return name_; }
+    void set(void* address) const noexcept { set_(variable_, address); }
+
+  private:
+    const char* name_;
+    void* variable_;
+    void (*set_)(void* variable, void* address) noexcept;
+};
 
 // A handle to a loaded library. The library stays loaded, and its functions callable, for the
 // lifetime of the handle.
@@ -37,6 +56,9 @@ class LoadedLibrary {
         function = reinterpret_cast<Function*>(symbol(name));
         return function != nullptr;
     }
+
+    // Does the same for each slot. Returns false if a function is missing.
+    bool take_all(std::initializer_list<FunctionSlot> slots) const noexcept;
 
   private:
     explicit LoadedLibrary(void* handle) noexcept : handle_(handle) {}

@@ -44,15 +44,15 @@ void PlainTensors::set_up(const torch_api::TorchFunctions& torch) {
     torch_ = &torch;
     library_ = LoadedLibrary::find("libtorch_cpu");
     trusted_ = torch.tensor_cdata && torch.storage_address && library_ &&
-               library_.take(autograd_state_,
-                             "_ZN5torch8autograd4impl17get_autograd_metaERKN2at10TensorBaseE") &&
-               library_.take(dtype_, "aoti_torch_get_dtype") &&
-               library_.take(device_type_, "aoti_torch_get_device_type") &&
-               library_.take(device_index_, "aoti_torch_get_device_index") &&
-               library_.take(layout_getter_, "aoti_torch_get_layout") &&
-               library_.take(bytes_, "aoti_torch_get_storage_size") &&
-               library_.take(dimensions_, "aoti_torch_get_dim") &&
-               library_.take(sizes_, "aoti_torch_get_sizes");
+               library_.take_all({{"_ZN5torch8autograd4impl17get_autograd_metaERKN2at10TensorBaseE",
+                                   autograd_state_},
+                                  {"aoti_torch_get_dtype", dtype_},
+                                  {"aoti_torch_get_device_type", device_type_},
+                                  {"aoti_torch_get_device_index", device_index_},
+                                  {"aoti_torch_get_layout", layout_getter_},
+                                  {"aoti_torch_get_storage_size", bytes_},
+                                  {"aoti_torch_get_dim", dimensions_},
+                                  {"aoti_torch_get_sizes", sizes_}});
 }
 
 std::uint64_t PlainTensors::read(PyObject* tensor, OwnerReading& reading) {
