@@ -31,7 +31,7 @@ void bind_memory_breakdown(py::module_& module) {
         .def_readonly("collection",
                       &Self::collection,
                       "`Collection.number` of the collection before which the memory was divided "
-                      "in this way.")
+                      "in this way; 0 in `DeviceRecord.memory_now`.")
         .def_readonly("live", &Self::live, "Allocated by torch, without `dead`.")
         .def_readonly("dead", &Self::dead, "Used by unreachable tensors.")
         .def_readonly(
@@ -48,9 +48,11 @@ void bind_memory_breakdown(py::module_& module) {
                       "other processes.")
         .def_readonly("free", &Self::free, "Not in use.")
         .def("__repr__", [](const Self& self) {
-            return "<MemoryBreakdown of collection " + std::to_string(self.collection) + ": " +
-                   base::format_bytes(self.dead) + " dead, " + base::format_bytes(self.free) +
-                   " free>";
+            return "<MemoryBreakdown" +
+                   (self.collection == 0 ? ""
+                                         : " of collection " + std::to_string(self.collection)) +
+                   ": " + base::format_bytes(self.dead) + " dead, " +
+                   base::format_bytes(self.free) + " free>";
         });
 }
 
@@ -86,12 +88,15 @@ void bind_device_record(py::module_& module) {
                                "'cudaErrorIllegalAddress'. None if there was none.")
         .def_property_readonly(
             "memory",
-            [](const std::shared_ptr<Self>& self) {
-                return self->memory ? std::shared_ptr<model::MemoryBreakdown>(self, &*self->memory)
-                                    : nullptr;
-            },
+            part_or_none(&Self::memory),
             "What the memory was used for before the collection that freed the most; None if "
             "unknown.")
+        .def_property_readonly(
+            "memory_now",
+            part_or_none(&Self::memory_now),
+            "What the memory was used for when the report was created or the watch stopped; None "
+            "if unknown. `dead` is 0: tensors that became unreachable after the last collection "
+            "are part of `live`.")
         .def("__repr__", [](const Self& self) {
             return "<DeviceRecord of " + quoted(self.device) + ": " + self.name + ", " +
                    base::format_bytes(self.total) + ">";

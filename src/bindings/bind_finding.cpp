@@ -282,7 +282,10 @@ void bind_finding_times(FindingClass& added) {
         .def_readonly("collections",
                       &Self::collections,
                       "Number of collections with at least one occurrence.")
-        .def_readonly("scans", &Self::scans, "Number of scans with at least one occurrence.");
+        .def_property_readonly(
+            "scans",
+            [](const Self& self) { return self.scans.value_or(0); },
+            "Number of scans with at least one occurrence.");
 }
 
 void bind_finding_lists(FindingClass& added) {

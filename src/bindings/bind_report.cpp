@@ -353,34 +353,26 @@ void bind_merge(ReportClass& added) {
 
 // Adds what a report says about live tensors and devices.
 void add_live_properties(ReportClass& added) {
-    using Shared = std::shared_ptr<model::Report>;
+    using Self = model::Report;
     added
         .def_property_readonly(
             "growing",
-            [](const Shared& self) {
-                return self->growing ? views(self, *self->growing) : py::list();
-            },
+            list_of(&Self::growing),
             "Up to 100 groups of tensors whose memory use is growing, fastest-growing first. Empty "
             "if the watch took no census.")
         .def_property_readonly(
             "live_owners",
-            [](const Shared& self) {
-                return self->live_owners ? views(self, *self->live_owners) : py::list();
-            },
+            list_of(&Self::live_owners),
             "The largest groups of reachable tensors in the last census or, in a report of "
             "`cyclewatch attach`, at the end of the scan; up to 100 per process, largest first.")
         .def_property_readonly(
             "censuses",
-            [](const Shared& self) {
-                return self->censuses ? views(self, *self->censuses) : py::list();
-            },
+            list_of(&Self::censuses),
             "When `growing` and `live_owners` were recorded, one entry per process that took a "
             "census.")
         .def_property_readonly(
             "device_records",
-            [](const Shared& self) {
-                return self->device_records ? views(self, *self->device_records) : py::list();
-            },
+            list_of(&Self::device_records),
             "The CUDA devices that contained unreachable tensors, ordered by process and device. "
             "Empty if CUDA was not in use or could not be queried.");
 }

@@ -385,6 +385,9 @@ void bind_native_watch(py::module_& module) {
                 raise_pending();
                 self.watch->read_source();
                 raise_pending();
+                if (Dispatcher::instance().is_active(self.watch)) {
+                    self.watch->measure_devices();
+                }
                 return std::make_shared<model::Report>(self.watch->report());
             },
             Locked(),

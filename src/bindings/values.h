@@ -8,6 +8,7 @@
 #include <pybind11/pybind11.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,24 @@ py::list views(const std::shared_ptr<Parent>& parent, std::vector<Item>& items) 
 template <typename Parent, typename Item>
 auto list_of(std::vector<Item> Parent::*member) {
     return [member](const std::shared_ptr<Parent>& self) { return views(self, (*self).*member); };
+}
+
+// An empty list if the member is not set.
+template <typename Parent, typename Item>
+auto list_of(std::optional<std::vector<Item>> Parent::*member) {
+    return [member](const std::shared_ptr<Parent>& self) {
+        auto& items = (*self).*member;
+        return items ? views(self, *items) : py::list();
+    };
+}
+
+// None if the member is not set.
+template <typename Parent, typename Part>
+auto part_or_none(std::optional<Part> Parent::*member) {
+    return [member](const std::shared_ptr<Parent>& self) {
+        auto& part = (*self).*member;
+        return part ? std::shared_ptr<Part>(self, &*part) : nullptr;
+    };
 }
 
 inline py::object text_or_none(const std::string& text) {

@@ -182,7 +182,7 @@ void read(const json& value, const std::string& path, T& fields) {
         } else {
             if (found != value.end()) {
                 read(*found, field_path, field);
-            } else if (std::string_view(name) != kLaterField) {
+            } else {
                 fail(field_path, "this field is missing");
             }
         }

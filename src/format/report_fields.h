@@ -15,9 +15,6 @@ namespace cyclewatch::format {
 
 inline constexpr std::string_view kSchemaName = "cyclewatch-report";
 
-// A count that files of earlier versions do not have; it is then 0.
-inline constexpr std::string_view kLaterField = "scans";
-
 template <typename T>
 inline constexpr bool is_optional = false;
 template <typename T>
@@ -173,7 +170,8 @@ CYCLEWATCH_FIELDS(DeviceRecord,
                   runtime_version,
                   driver_version,
                   error,
-                  memory);
+                  memory,
+                  memory_now);
 
 CYCLEWATCH_FIELDS(FindingPart, signature, occurrences, retained_bytes);
 

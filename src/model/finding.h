@@ -215,7 +215,8 @@ struct Finding {
     double dead_for_at_most = 0;         // seconds, upper bound of the time the memory was dead
     std::uint64_t first_collection = 0;  // CollectionRecord::number, maybe of a scan
     std::uint64_t collections = 0;       // number of collections with an occurrence
-    std::uint64_t scans = 0;             // number of scans with an occurrence
+    // Number of scans with an occurrence. Missing if an earlier version wrote the report.
+    std::optional<std::uint64_t> scans;
     std::vector<ProcessOccurrences> by_process;  // one per process, ascending
 
     // Entered by a person who reads the report, and stored in the report file. Never set by a

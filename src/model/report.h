@@ -36,7 +36,7 @@ struct ProgramInfo {
 
 // What the memory of a device was used for, in bytes. The values add up to the device's capacity.
 struct MemoryBreakdown {
-    std::uint64_t collection = 0;   // CollectionRecord::number
+    std::uint64_t collection = 0;   // CollectionRecord::number of the next collection; 0: none
     std::uint64_t live = 0;         // allocated by torch, without `dead`
     std::uint64_t dead = 0;         // unreachable storages
     std::uint64_t torch_cache = 0;  // reserved by torch but not allocated
@@ -65,6 +65,9 @@ struct DeviceRecord {
     std::string error;
     // Before the collection that freed the most memory. Missing if unknown.
     std::optional<MemoryBreakdown> memory;
+    // When the report was created or the watch stopped. `dead` is 0: tensors that became
+    // unreachable after the last collection are part of `live`. Missing if unknown.
+    std::optional<MemoryBreakdown> memory_now{};
 
     friend bool operator==(const DeviceRecord&, const DeviceRecord&) = default;
 };

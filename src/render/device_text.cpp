@@ -10,6 +10,7 @@ namespace {
 
 using base::format_bytes;
 using model::DeviceRecord;
+using model::MemoryBreakdown;
 
 // 13010 -> "13.1".
 std::string version_words(int version) {
@@ -71,8 +72,7 @@ std::string device_details(const DeviceRecord& record) {
     return base::clean_text(details);
 }
 
-std::vector<MemoryPart> memory_parts(const DeviceRecord& record) {
-    const model::MemoryBreakdown& memory = *record.memory;
+std::vector<MemoryPart> memory_parts(const MemoryBreakdown& memory) {
     std::vector<MemoryPart> parts{{"live", "live tensors", memory.live},
                                   {"dead", "dead in cycles", memory.dead},
                                   {"torch-cache", "torch's cache", memory.torch_cache},
@@ -85,22 +85,27 @@ std::vector<MemoryPart> memory_parts(const DeviceRecord& record) {
     return parts;
 }
 
-std::string memory_sentence(const DeviceRecord& record) {
-    if (!record.memory) {
+std::string memory_time(const MemoryBreakdown& memory) {
+    return memory.collection == 0 ? "When the report was written"
+                                  : "Before collection " + base::format_count(memory.collection);
+}
+
+std::string memory_sentence(const std::optional<MemoryBreakdown>& memory) {
+    if (!memory) {
         return {};
     }
     std::string list;
-    for (const MemoryPart& part : memory_parts(record)) {
+    for (const MemoryPart& part : memory_parts(*memory)) {
         append(list, format_bytes(part.bytes) + " " + std::string(part.label));
     }
-    return "Before collection " + base::format_count(record.memory->collection) + ": " + list + ".";
+    return memory_time(*memory) + ": " + list + ".";
 }
 
 std::string dead_share_sentence(const DeviceRecord& record) {
     if (!record.memory || record.memory->dead == 0) {
         return {};
     }
-    const model::MemoryBreakdown& memory = *record.memory;
+    const MemoryBreakdown& memory = *record.memory;
     if (memory.live == 0 && memory.torch_cache == 0) {
         return {};  // torch did not allocate on this device, or everything was dead
     }

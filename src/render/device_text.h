@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,12 +31,14 @@ struct MemoryPart {
     std::string_view label;
     std::uint64_t bytes = 0;
 };
-// The parts that are not empty, in the order in which they are drawn. REQUIRES: record.memory.
-[[nodiscard]] std::vector<MemoryPart> memory_parts(const model::DeviceRecord& record);
+// The parts that are not empty, in the order in which they are drawn.
+[[nodiscard]] std::vector<MemoryPart> memory_parts(const model::MemoryBreakdown& memory);
 
+// "Before collection 12" or "When the report was written".
+[[nodiscard]] std::string memory_time(const model::MemoryBreakdown& memory);
 // "Before collection 12: 0.9 GiB live tensors, 8.1 GiB dead in cycles, 70.6 GiB free."; "" if
 // unknown.
-[[nodiscard]] std::string memory_sentence(const model::DeviceRecord& record);
+[[nodiscard]] std::string memory_sentence(const std::optional<model::MemoryBreakdown>& memory);
 // "8.1 GiB of the 9.0 GiB that torch had reserved on cuda:0 was dead: ..."; "" without torch.
 [[nodiscard]] std::string dead_share_sentence(const model::DeviceRecord& record);
 

@@ -369,11 +369,12 @@ std::string variants_words(const model::Finding& finding, std::size_t most) {
 
 std::string occasions(const model::Finding& finding) {
     std::vector<std::string> counts;
-    if (finding.collections > 0 || finding.scans == 0) {
+    const std::uint64_t scans = finding.scans.value_or(0);
+    if (finding.collections > 0 || scans == 0) {
         counts.push_back(base::counted(finding.collections, "collection"));
     }
-    if (finding.scans > 0) {
-        counts.push_back(base::counted(finding.scans, "scan"));
+    if (scans > 0) {
+        counts.push_back(base::counted(scans, "scan"));
     }
     return joined(counts);
 }

@@ -166,7 +166,9 @@ void merge(model::Finding& stored, model::Finding later) {
     stored.attributed_bytes += later.attributed_bytes;
     stored.occurrences += later.occurrences;
     stored.collections += later.collections;
-    stored.scans += later.scans;
+    if (later.scans) {
+        stored.scans = stored.scans.value_or(0) + *later.scans;
+    }
     stored.byte_seconds += later.byte_seconds;
     if (later.first_seen < stored.first_seen) {
         stored.first_seen = later.first_seen;

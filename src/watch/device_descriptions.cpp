@@ -73,6 +73,19 @@ std::optional<model::DeviceRecord> DeviceDescriptions::describe(const Descriptio
     return device.record;
 }
 
+std::vector<model::DeviceRecord> DeviceDescriptions::measure() {
+    std::vector<model::DeviceRecord> records;
+    for (auto& [index, device] : devices_) {
+        if (!device.record) {
+            continue;
+        }
+        device.record->memory_now =
+            device::measure_device(device::process_queries(), index, 0, nullptr);
+        records.push_back(*device.record);
+    }
+    return records;
+}
+
 std::string DeviceDescriptions::error_sentence(std::uint64_t collection, int error) {
     if (!reported_errors_.insert(error).second) {
         return {};

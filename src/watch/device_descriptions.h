@@ -34,6 +34,10 @@ class DeviceDescriptions {
     // REQUIRES: no collection in progress. RUNS PYTHON: never. May throw std::bad_alloc.
     [[nodiscard]] std::optional<model::DeviceRecord> describe(const DescriptionRequest& request);
 
+    // Queries CUDA for the current use of the devices that are described. Returns their new
+    // records. REQUIRES: no collection in progress. RUNS PYTHON: never. May throw std::bad_alloc.
+    [[nodiscard]] std::vector<model::DeviceRecord> measure();
+
     // The sentence for an error that was pending before a collection; "" if the error has been
     // reported before. All later records contain the error.
     [[nodiscard]] std::string error_sentence(std::uint64_t collection, int error);

@@ -231,6 +231,9 @@ void Dispatcher::stop(const std::shared_ptr<Watch>& watch) {
         pipeline_.drop_collection();
     }
     (void)deliver_notifications();
+    if (PyErr_Occurred() == nullptr) {
+        watch->measure_devices();
+    }
     watch->flush(kFlushSeconds);
     if (PyErr_Occurred() == nullptr) {
         (void)deliver_notifications();

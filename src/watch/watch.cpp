@@ -477,6 +477,16 @@ void Watch::describe_devices(const model::Observation& observation, int cuda_err
     }
 }
 
+void Watch::measure_devices() {
+    std::vector<model::DeviceRecord> records = device_descriptions_.measure();
+    for (model::DeviceRecord& record : records) {
+        store_->set_device(std::move(record));
+    }
+    if (!records.empty() && writer_ != nullptr) {
+        writer_->changed(false);
+    }
+}
+
 void Watch::enqueue(std::function<void()> notification) {
     if (!post(std::move(notification))) {
         skip("notifications dropped: too many were waiting for the main thread to run Python code");

@@ -210,6 +210,10 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // that was pending before the collection, or 0.
     void describe_devices(const model::Observation& observation, int cuda_error);
 
+    // Measures what the memory of the described CUDA devices is used for now. REQUIRES: no Python
+    // exception pending, no collection in progress. RUNS PYTHON: never.
+    void measure_devices();
+
     // The storages that the scans of this watch have reported.
     [[nodiscard]] ReportedStorages& reported() noexcept { return reported_; }
     [[nodiscard]] const ReportedStorages& reported() const noexcept { return reported_; }

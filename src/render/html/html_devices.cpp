@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +16,8 @@ namespace {
 
 using model::DeviceRecord;
 
-std::string memory_bar(const DeviceRecord& record, const std::vector<MemoryPart>& parts) {
-    const double scale = 1000 / static_cast<double>(std::max<std::uint64_t>(record.total, 1));
+std::string memory_bar(std::uint64_t total, const std::vector<MemoryPart>& parts) {
+    const double scale = 1000 / static_cast<double>(std::max<std::uint64_t>(total, 1));
     std::string out =
         "<svg class=\"bar memory\" viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" "
         "aria-hidden=\"true\">" +
@@ -42,18 +44,25 @@ std::string legend(const std::vector<MemoryPart>& parts) {
     return out + "</p>\n";
 }
 
+std::string memory_division(std::uint64_t total,
+                            const std::optional<model::MemoryBreakdown>& memory) {
+    if (!memory) {
+        return {};
+    }
+    const std::vector<MemoryPart> parts = memory_parts(*memory);
+    return element("p", "", memory_time(*memory) + ":") + "\n" + memory_bar(total, parts) +
+           legend(parts);
+}
+
 std::string device_entry(const model::Report& report, const DeviceRecord& record) {
     const auto shortened = [](const std::string& text) { return base::truncate_end(text, 300); };
     std::string out = "<li>" + element("b", "", shortened(device_title(report, record))) + "\n" +
                       element("p", "quiet", shortened(device_details(record))) + "\n";
-    if (record.memory) {
-        const std::vector<MemoryPart> parts = memory_parts(record);
-        out += memory_bar(record, parts) + legend(parts);
-        if (const std::string share = dead_share_sentence(record); !share.empty()) {
-            out += element("p", "", share) + "\n";
-        }
+    out += memory_division(record.total, record.memory);
+    if (const std::string share = dead_share_sentence(record); !share.empty()) {
+        out += element("p", "", share) + "\n";
     }
-    return out + "</li>\n";
+    return out + memory_division(record.total, record.memory_now) + "</li>\n";
 }
 
 }  // namespace
@@ -69,8 +78,9 @@ std::string devices_section(const model::Report& report) {
     if (std::ranges::any_of(shown, [](const auto* record) { return record->memory.has_value(); })) {
         out += element("p",
                        "quiet",
-                       "Before the collection that freed the most memory on the device. Other "
-                       "memory belongs to CUDA contexts, other libraries and other processes.") +
+                       "The memory in use before the collection that freed the most memory on the "
+                       "device, and when the report was written. Other memory belongs to CUDA "
+                       "contexts, other libraries and other processes.") +
                "\n";
     }
     out += "<ul class=\"devices\">\n";

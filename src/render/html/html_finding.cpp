@@ -383,9 +383,9 @@ std::string at_step(std::int64_t step) {
 std::string when_section(const Finding& finding) {
     std::string sentence = "First seen " + base::format_duration(finding.first_seen) +
                            " into the run, in " +
-                           (finding.scans == 0         ? "collection "
-                            : finding.collections == 0 ? "scan "
-                                                       : "collection or scan ") +
+                           (finding.scans.value_or(0) == 0 ? "collection "
+                            : finding.collections == 0     ? "scan "
+                                                           : "collection or scan ") +
                            base::format_count(finding.first_collection);
     if (!finding.by_process.empty()) {
         sentence += at_step(finding.by_process.front().first_step);

@@ -260,8 +260,10 @@ void append_devices(std::string& out, const model::Report& report, std::size_t w
     for (const model::DeviceRecord* record : shown_devices(report)) {
         out += "\n";
         append_wrapped(out, device_title(report, *record), width, "");
-        for (const std::string& line :
-             {device_details(*record), memory_sentence(*record), dead_share_sentence(*record)}) {
+        for (const std::string& line : {device_details(*record),
+                                        memory_sentence(record->memory),
+                                        dead_share_sentence(*record),
+                                        memory_sentence(record->memory_now)}) {
             if (!line.empty()) {
                 append_wrapped(out, line, width, "  ");
             }

@@ -39,7 +39,7 @@ TEST(DeviceText, DescribesTheDevice) {
     EXPECT_EQ(device_title(report, record), "cuda:1: NVIDIA H100 80GB HBM3, 80.0 GiB");
     EXPECT_EQ(device_details(record),
               "UUID 6f1a, PCI 0000:65:00.0, CUDA runtime 13.0, driver for CUDA 12.8");
-    EXPECT_EQ(memory_sentence(record),
+    EXPECT_EQ(memory_sentence(record.memory),
               "Before collection 12: 1.0 GiB live tensors, 8.0 GiB dead in cycles, 1.0 GiB "
               "torch's cache, 70.0 GiB free.");
     EXPECT_EQ(dead_share_sentence(record),
@@ -56,9 +56,21 @@ TEST(DeviceText, OmitsUnknownFacts) {
     record.error = "cudaErrorIllegalAddress";
     EXPECT_EQ(device_details(record),
               "PCI 0000:65:00.0, driver for CUDA 12.8, pending error cudaErrorIllegalAddress");
-    EXPECT_EQ(memory_sentence(record), "");
+    EXPECT_EQ(memory_sentence(record.memory), "");
     EXPECT_EQ(dead_share_sentence(record), "");
     EXPECT_THAT(devices_section(report), Not(HasSubstr("<svg")));
+}
+
+TEST(DeviceText, DescribesTheMemoryWhenTheReportWasWritten) {
+    model::Report report = report_with_device();
+    model::DeviceRecord& record = report.device_records->front();
+    record.memory_now = model::MemoryBreakdown{.live = 2 * kGib, .free = 78 * kGib};
+    const std::string sentence =
+        "When the report was written: 2.0 GiB live tensors, 78.0 GiB free.";
+    EXPECT_EQ(memory_sentence(record.memory_now), sentence);
+    EXPECT_THAT(render(report, Format::text), HasSubstr(sentence));
+    EXPECT_THAT(devices_section(report),
+                HasSubstr("class=\"memory-live\" x=\"0\" y=\"0\" width=\"25\""));
 }
 
 TEST(DeviceText, NamesTheRankInAMergedReport) {

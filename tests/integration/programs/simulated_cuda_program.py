@@ -136,6 +136,7 @@ def main(driver_path, runtime_path, folder, fault):
         assert record.error == errors.get(fault), record.error
         assert any(record.error in note for note in report.notes) if record.error else True
         assert (record.memory is None) == fault.endswith("pending"), record.memory
+        assert (record.memory_now is None) == fault.endswith("pending"), record.memory_now
     report.save(os.path.join(folder, "saved.json"))
     Owner()
     gc.collect()
