@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the SVG of each case of the corpus, and of the larger structures below, as JSON.
+"""Prints SVG and DOT of each case of the corpus, and of the larger structures below, as JSON.
 
 Usage: pictures.py
 """
@@ -77,12 +77,13 @@ STRUCTURES = {
 
 
 def picture_of(leak):
-    """The SVG of the finding that `leak()` produces."""
+    """SVG and DOT of the finding that `leak()` produces."""
     gc.collect()
     with cyclewatch.watch(devices="all") as watch:
         leak()
         gc.collect()
-    return watch.report().findings[0].to_svg()
+    report = watch.report()
+    return {"svg": report.findings[0].to_svg(), "dot": report.to_dot()}
 
 
 def main():

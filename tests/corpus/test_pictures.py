@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Geometry of the pictures of the corpus: what overlaps, crosses or does not fit the page."""
+"""The pictures of the corpus: what overlaps, crosses or does not fit the page, and their DOT."""
 
 import functools
 import itertools
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -87,16 +89,32 @@ def cross(first, second):
 
 
 @functools.cache
-def drawings(interpreter):
+def outputs(interpreter):
+    """SVG and DOT by the name of the picture."""
     done = interpreter.run(FOLDER / "pictures.py", PYTHONHASHSEED="0")
-    pictures = {name: Drawing(svg) for name, svg in json.loads(done.stdout).items()}
-    assert len(pictures) > 90
-    return pictures
+    texts = json.loads(done.stdout)
+    assert len(texts) > 90
+    return texts
+
+
+@functools.cache
+def drawings(interpreter):
+    return {name: Drawing(text["svg"]) for name, text in outputs(interpreter).items()}
 
 
 @pytest.fixture
 def pictures(main_interpreter):
     return drawings(main_interpreter)
+
+
+@pytest.fixture
+def dot_files(main_interpreter, tmp_path):
+    """A file with the DOT of each picture, by its name."""
+    files = {}
+    for number, (name, text) in enumerate(outputs(main_interpreter).items()):
+        files[name] = tmp_path / f"{number}.dot"
+        files[name].write_text(text["dot"], encoding="utf-8")
+    return files
 
 
 def test_nothing_covers_a_box(pictures):
@@ -138,3 +156,42 @@ def test_nearly_all_fit_the_page(pictures):
         if drawing.size[0] > PAGE[0] or drawing.size[1] > PAGE[1]
     ]
     assert len(large) <= 5, large
+
+
+# Reads each file with agmemread(), and prints the number of nodes and edges of the first finding.
+READER = """
+    import ctypes, json, sys
+    cgraph = ctypes.CDLL("libcgraph.so.6")
+    for name in ("agmemread", "agsubg"):
+        getattr(cgraph, name).restype = ctypes.c_void_p
+    counts = []
+    for path in sys.argv[1:]:
+        with open(path, "rb") as file:
+            graph = ctypes.c_void_p(cgraph.agmemread(file.read()))
+        assert graph.value, path
+        finding = ctypes.c_void_p(cgraph.agsubg(graph, b"cluster_f1", 0))
+        assert finding.value, path
+        counts.append([cgraph.agnnodes(finding), cgraph.agnedges(finding)])
+        cgraph.agclose(graph)
+    print(json.dumps(counts))
+"""
+
+
+def test_cgraph_reads_back_what_is_drawn(main_interpreter, pictures, dot_files):
+    done = main_interpreter.run(READER, *dot_files.values())
+    assert done.stderr == ""
+    read = dict(zip(dot_files, json.loads(done.stdout), strict=True))
+    drawn = {name: [len(each.boxes), len(each.lines)] for name, each in pictures.items()}
+    assert read == drawn
+
+
+def test_dot_draws_the_same_boxes(pictures, dot_files, tmp_path):
+    if shutil.which("dot") is None:
+        pytest.skip("dot is not installed")
+    command = ["dot", "-Tsvg", "-O", *map(str, dot_files.values())]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    for name, path in dot_files.items():
+        svg = Path(f"{path}.svg").read_text(encoding="utf-8")
+        nodes = re.findall(r'<g id="node\d+" class="node">\s*<title>(f1n\d+)</title>', svg)
+        assert len(nodes) == len(pictures[name].boxes), name
