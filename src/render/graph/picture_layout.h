@@ -36,7 +36,7 @@ struct PictureLayout {
     std::vector<PictureLine> lines;
 };
 
-// More items and lines are not drawn. Layout takes about 10 ms for that many.
+// More items and lines are not drawn. Layout takes about 20 ms for that many.
 inline constexpr std::size_t kMostBoxes = 40;
 inline constexpr std::size_t kMostLines = 80;
 
