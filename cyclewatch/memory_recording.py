@@ -121,7 +121,7 @@ def allocation_stacks(
         the exception if the history cannot be read.
     """
     try:
-        if not storages or not _is_recorded(storages[0][0]):
+        if not storages or not is_recorded(storages[0][0]):
             return None
         traces = sys.modules["torch.cuda.memory"]._snapshot()["device_traces"]
         return _stacks(traces, storages)
@@ -129,7 +129,8 @@ def allocation_stacks(
         return type(error).__name__
 
 
-def _is_recorded(device: int) -> bool:
+def is_recorded(device: int) -> bool:
+    """Whether torch records its memory history, and has used the device."""
     native = sys.modules.get("torch._C")
     if native is None or "torch.cuda.memory" not in sys.modules:
         return False

@@ -54,6 +54,9 @@ class oom_autopsy:  # noqa: N801 - used like a function, as in contextlib
     CPU, the bytes in use are the resident memory of the process, or its address space if
     ``RLIMIT_AS`` is set.
 
+    If torch records its memory history when an error of a CUDA device propagates, torch's memory
+    snapshot is written next to the report, for ``cyclewatch snapshot``.
+
     :func:`warn_tensor_cycles` and ``cyclewatch run`` write such a report for the whole program.
 
     Attributes:
@@ -123,6 +126,29 @@ def _on_device_failure(memory: oom_memory.Memory) -> None:
 
 def _write(autopsy: oom_autopsy, text: str) -> str | None:
     """Write a report, replacing this process's earlier one. Return its path, or None."""
+    path = _write_in_folder(autopsy, text.encode(errors="replace"), ".txt")
+    if path is not None:
+        autopsy.report_path = path
+    return path
+
+
+def _write_snapshot(autopsy: oom_autopsy, device: int) -> str | None:
+    """Write torch's memory snapshot if torch records its history. Return its path, or None.
+
+    Must not be called while torch's observer runs, because torch imports modules to name the calls.
+    """
+    from cyclewatch.memory_recording import is_recorded
+
+    if not is_recorded(device):
+        return None
+    import pickle
+
+    snapshot = sys.modules["torch.cuda.memory"]._snapshot()
+    return _write_in_folder(autopsy, pickle.dumps(snapshot), ".pickle")
+
+
+def _write_in_folder(autopsy: oom_autopsy, contents: bytes, suffix: str) -> str | None:
+    """Write a file to the folder of the reports or, if that fails, the temporary directory."""
     for folder in (autopsy._folder, None):
         if folder is None:
             import tempfile
@@ -131,19 +157,17 @@ def _write(autopsy: oom_autopsy, text: str) -> str | None:
         try:
             if autopsy._creates_folder:
                 os.makedirs(folder, exist_ok=True)
-            path = _write_new(folder, text.encode(errors="replace"))
+            return _write_new(folder, contents, suffix)
         except OSError:
             continue
-        autopsy.report_path = path
-        return path
     return None
 
 
-def _write_new(folder: str, contents: bytes) -> str:
+def _write_new(folder: str, contents: bytes, ending: str) -> str:
     """Write a file and return its path. Replaces only files that this process has written."""
     for number in range(1, _MOST_NAMES):
         suffix = "" if number == 1 else f"-{number}"
-        path = os.path.join(folder, f"{_native.report_stem()}-oom{suffix}.txt")
+        path = os.path.join(folder, f"{_native.report_stem()}-oom{suffix}{ending}")
         with contextlib.suppress(FileExistsError):
             if path in _written:
                 with contextlib.suppress(FileNotFoundError):
@@ -196,7 +220,21 @@ def _report(error: BaseException) -> str:
         memory = oom_memory.examine(error)
         path = _write(_active[-1], wording.oom_report(memory)) if _active else None
     line = wording.oom_headline(memory)
-    return line if path is None else f"{line}; report: {path}"
+    if path is not None:
+        line += f"; report: {path}"
+    kind, _, index = memory.device.partition(":")
+    if _active and kind == "cuda":
+        snapshot = _snapshot_path(_active[-1], int(index))
+        line += "" if snapshot is None else f"; snapshot: {snapshot} (cyclewatch snapshot)"
+    return line
+
+
+def _snapshot_path(autopsy: oom_autopsy, device: int) -> str | None:
+    try:
+        return _write_snapshot(autopsy, device)
+    except Exception as problem:  # private functions of torch, which may change
+        log(_ERROR, f"no memory snapshot: {type(problem).__name__}: {problem}")
+        return None
 
 
 def _is_failure_of(error: BaseException, memory: oom_memory.Memory) -> bool:

@@ -12,6 +12,8 @@ from owners import Buffer
 
 import cyclewatch
 from cyclewatch import oom_observer
+from cyclewatch.snapshots import pickle_data
+from cyclewatch.snapshots.allocator_state import Snapshot
 
 pytestmark = pytest.mark.usefixtures("buffers_are_owners")
 
@@ -343,3 +345,57 @@ def test_observer_runs_no_operation_in_autocast_and_capture(real_torch, clock, t
     assert seen > 0
     assert after == seen
     assert "20.0 MiB requested" in report_of(autopsy)
+
+
+class RecordingMemory:
+    """torch.cuda.memory while the history is recorded."""
+
+    def __init__(self, error=None):
+        self.error = error
+
+    def _snapshot(self):
+        if self.error is not None:
+            raise self.error
+        return {"segments": [], "device_traces": [[{"action": "oom", "size": 20, "frames": []}]]}
+
+
+def record(torch, monkeypatch, memory):
+    """Simulate that torch records its memory history."""
+    torch.cuda._initialized = True
+    torch._C._cuda_isHistoryEnabled = lambda: True
+    monkeypatch.setitem(sys.modules, "torch._C", torch._C)
+    monkeypatch.setitem(sys.modules, "torch.cuda.memory", memory)
+
+
+def test_a_snapshot_is_written_if_the_history_is_recorded(torch, clock, tmp_path, monkeypatch):
+    record(torch, monkeypatch, RecordingMemory())
+    with (
+        pytest.raises(OutOfMemoryError) as caught,
+        cyclewatch.oom_autopsy(report_dir=tmp_path) as autopsy,
+    ):
+        torch.fail()
+    (path,) = tmp_path.glob("*-oom.pickle")
+    (note,) = caught.value.__notes__
+    assert note.endswith(f"; report: {autopsy.report_path}; snapshot: {path} (cyclewatch snapshot)")
+    assert path.stat().st_mode & 0o777 == 0o600
+    snapshot = Snapshot(pickle_data.load(path.read_bytes()), str(path))
+    assert [event.size for event in snapshot.events(0)] == [20]
+
+
+@pytest.mark.parametrize("error", [None, RuntimeError("no history")])
+def test_no_snapshot_is_written_otherwise(torch, clock, tmp_path, monkeypatch, error):
+    record(torch, monkeypatch, RecordingMemory(error))
+    torch._C._cuda_isHistoryEnabled = lambda: error is not None
+    with (
+        pytest.raises(OutOfMemoryError) as caught,
+        cyclewatch.oom_autopsy(report_dir=tmp_path) as autopsy,
+    ):
+        torch.fail()
+    assert not list(tmp_path.glob("*.pickle"))
+    assert caught.value.__notes__[0].endswith(f"; report: {autopsy.report_path}")
+
+
+def test_no_snapshot_is_taken_inside_the_observer(torch, autopsy, tmp_path, monkeypatch):
+    record(torch, monkeypatch, RecordingMemory())
+    fail(torch)  # handled by the program
+    assert not list(tmp_path.glob("*.pickle"))
