@@ -34,6 +34,7 @@ from cyclewatch.configuration import ignore, patterns
 from cyclewatch.errors import ReportFormatError, TensorCycleError, TensorCycleWarning
 from cyclewatch.live_census import Census, Growth, census
 from cyclewatch.memory_account import MemoryAccount, memory
+from cyclewatch.metric_table import metrics
 from cyclewatch.out_of_memory import oom_autopsy
 from cyclewatch.periodic_collection import collect_at
 from cyclewatch.registered_owners import register_owner, unregister_owner
@@ -89,6 +90,7 @@ __all__ = [
     "ignore",
     "live_owners",
     "memory",
+    "metrics",
     "observe_tensor_cycles",
     "oom_autopsy",
     "patterns",

@@ -25,8 +25,8 @@ class collect_at:  # noqa: N801 - used like a function
     """Disable automatic collection, and collect at fixed training steps instead.
 
     Ranks that collect at different steps wait for each other. This class collects at the same steps
-    on every rank. By default it collects only the younger generations, which is fast. It is a
-    drop-in replacement for torchtitan's ``GarbageCollection``::
+    on every rank. By default it collects only the younger generations, which is fast. It has the
+    methods of torchtitan's ``GarbageCollection``::
 
         collector = cyclewatch.collect_at(every=50)
         for step, batch in enumerate(batches, start=1):

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 _LARGEST_STEP = 2**63 - 1
 
+# The watches that were active when this list was last used, oldest first.
+_started: list[Watch] = []
+
 # Scans for the last time, delivers queued notifications and completes the report files.
 atexit.register(_native.shutdown)
 _worker_end = WorkerEnd(_native.shutdown)
@@ -132,6 +135,18 @@ class Watch:
             self._recorder.poke()
         self._native_watch.step(step)
 
+    def metrics(self) -> dict[str, float]:
+        """Return the values that :func:`cyclewatch.metrics` describes, for this watch.
+
+        Examples:
+            >>> with cyclewatch.watch(devices="cpu") as watch:
+            ...     train()
+            >>> sorted(watch.metrics())[:2]
+            ['cyclewatch/dead_bytes', 'cyclewatch/findings']
+        """
+        values = self._native_watch.metrics()
+        return {f"cyclewatch/{name}": value for name, value in values.items()}
+
     @property
     def stats(self) -> Stats:
         """Durations, and counts of collections, objects, owners, findings and omissions."""
@@ -156,6 +171,9 @@ class Watch:
         exception: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if self._autopsy is not None:
+            # Examines an out-of-memory error; stop() would only end the observation.
+            self._autopsy.__exit__(exception_type, exception, traceback)
         self.stop()
 
     def __repr__(self) -> str:
@@ -458,8 +476,15 @@ def start(
     )
     if autopsy is not None:
         autopsy.__enter__()
+    _started[:] = [each for each in _started if each.active]
+    _started.append(watch)
     _worker_end.register()  # the watch may have been started in a worker
     return watch
+
+
+def active_watch() -> Watch | None:
+    """The watch that was started last and is still active."""
+    return next((each for each in reversed(_started) if each.active), None)
 
 
 def _recorder(entries: int, devices: list[str]) -> MemoryRecorder | None:

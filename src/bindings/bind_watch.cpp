@@ -352,6 +352,25 @@ void observe_failures() {
     watch::attach_oom_observer();
 }
 
+py::dict metrics(Watch& watch) {
+    watch.forget_freed_storages(false);
+    std::uint64_t dead = 0;
+    for (const auto& [device, bytes] : watch.reported().sizes()) {
+        dead += bytes;
+    }
+    const model::Stats stats = watch.stats();
+    std::uint64_t freed = 0;
+    double seconds = 0;
+    for (const model::GenerationTotals& each : stats.generations) {
+        freed += each.freed_bytes;
+        seconds += each.seconds;
+    }
+    return py::dict(py::arg("dead_bytes") = dead,
+                    py::arg("freed_bytes") = freed,
+                    py::arg("gc_seconds") = seconds,
+                    py::arg("findings") = stats.findings);
+}
+
 void bind_native_watch(py::module_& module) {
     py::class_<NativeWatch>(module, "NativeWatch", "A watch; readable after stop().")
         .def_property_readonly("active",
@@ -400,6 +419,15 @@ void bind_native_watch(py::module_& module) {
                 return self.watch->stats();
             },
             Locked())
+        .def(
+            "metrics",
+            [](const NativeWatch& self) {
+                Dispatcher::instance().refresh(self.watch);
+                raise_pending();
+                return metrics(*self.watch);
+            },
+            Locked(),
+            "Returns the values of cyclewatch.metric_table, by name.")
         .def(
             "step",
             [](const NativeWatch& self, std::int64_t number) {

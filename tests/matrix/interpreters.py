@@ -54,6 +54,7 @@ class Entry:
     provide: Callable[[], Provided]
     note: str = ""
     module_of: str = ""  # the row whose extension module it uses
+    tests: tuple[str, ...] = ()  # instead of the tests of interpreters
 
 
 def run(*command, log, **options):
@@ -269,6 +270,19 @@ def with_newest_packages():
     return Provided(python, packages=packages)
 
 
+def with_trainers():
+    """A virtual environment with the trainers and loggers of requirements-trainers.txt, 1 GB."""
+    folder, log = MATRIX / "trainers", MATRIX / "logs" / "trainers.log"
+    pins = ROOT / "requirements-trainers.txt"
+    python, done = folder / "bin" / "python", folder / "installed.txt"
+    if not done.exists() or done.read_text() != pins.read_text():
+        run(sys.executable, "-m", "venv", "--clear", folder, log=log)
+        run(python, "-m", "pip", "install", "--quiet", "-r", pins, log=log)
+        done.write_text(pins.read_text())
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    return Provided(python, packages=folder / "lib" / version / "site-packages")
+
+
 ENTRIES = [
     Entry("3.11", running_interpreter),
     Entry("3.12", on_this_machine("3.12")),
@@ -287,4 +301,5 @@ ENTRIES = [
     Entry("3.14-torch", with_torch("sid", "3.14"), module_of="3.14"),
     Entry("3.12-cuda", with_cuda_build("3.12"), module_of="3.12"),
     Entry("newest", with_newest_packages, note="newest packages", module_of="3.11"),
+    Entry("trainers", with_trainers, module_of="3.11", tests=("tests/trainers",)),
 ]

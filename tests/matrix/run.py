@@ -233,6 +233,7 @@ def examine(entry, provided):
         row.native, native_bad = ("-", False) if no_program else native_tests(entry, provided)
         tests = TESTS_WITH_TORCH if torch else TESTS
         tests = TESTS_WITH_OWN_PACKAGES if provided.packages else tests
+        tests = entry.tests or tests
         tests = TESTS_WHERE_REFUSED if refused else tests
         counts = python_tests(entry, provided, bool(torch), tests)
         row.passed, row.failed, row.skipped = counts

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Provides the metrics as gauges of ``prometheus_client``."""
+
+from __future__ import annotations
+
+from prometheus_client import Gauge
+
+from cyclewatch.metric_table import METRICS, metrics
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+
+class Gauges:
+    """One gauge for each name of :func:`cyclewatch.metrics`, such as ``cyclewatch_dead_bytes``.
+
+    Args:
+        registry: Contains the gauges.
+
+    Raises:
+        ValueError: `registry` already contains these gauges.
+    """
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        """Register the gauges."""
+        self._gauges = {
+            name: Gauge(name.replace("/", "_"), meaning, registry=registry)
+            for name, (_, meaning) in METRICS.items()
+        }
+
+    def record(self) -> None:
+        """Store the current metrics, if a watch is active. Call this at the end of a step.
+
+        A scrape, which runs on another thread, only reads the stored values.
+        """
+        for name, value in metrics().items():
+            self._gauges[name].set(value)

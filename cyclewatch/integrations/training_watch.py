@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The watch of one training run; the callbacks for trainers share this class."""
+
+from __future__ import annotations
+
+from cyclewatch import _native, watches
+from cyclewatch.finding_warnings import log
+from cyclewatch.wording import clean_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+_INFO, _WARNING = 20, 30  # levels of logging
+
+
+class TrainingWatch:
+    """Starts a watch when the training begins, and stops it when the training ends.
+
+    If a watch is active when the training begins, for example because of CYCLEWATCH=1, that watch
+    is used, and the settings are ignored.
+
+    A copy, also in another process, has the same settings and no watch.
+    """
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        """Store the arguments for :func:`cyclewatch.warn_tensor_cycles`."""
+        self._settings = settings
+        self._stopped: watches.Watch | None = None
+        self._watch: watches.Watch | None = None
+        self._is_ours = False
+        self.step: Callable[[int], None] = _ignore
+
+    def __reduce__(self) -> tuple[type[TrainingWatch], tuple[Mapping[str, Any]]]:
+        return TrainingWatch, (self._settings,)
+
+    def start(self) -> None:
+        """Start or find the watch. Ends the previous run if its trainer did not say that it failed.
+
+        Raises:
+            TypeError, ValueError, RuntimeError: As :func:`cyclewatch.warn_tensor_cycles`.
+        """
+        self.finish()
+        watch = watches.active_watch()
+        self._is_ours = watch is None
+        self._watch = watch or watches.warn_tensor_cycles(**self._settings)
+        # Without the check of the argument, which is a trainer's counter: half the time.
+        has_recorder = self._watch._recorder is not None
+        self.step = self._watch.step if has_recorder else self._watch._native_watch.step
+
+    def metrics(self) -> dict[str, float]:
+        """The metrics of the watch, or of the last one; empty before the first training."""
+        watch = self._watch or self._stopped
+        return {} if watch is None else watch.metrics()
+
+    def finish(self, error: BaseException | None = None) -> None:
+        """Stop the watch if this class started it, and log the result and the report. Idempotent.
+
+        `error` is the exception that ended the training. If it is an out-of-memory error, its
+        report is written.
+        """
+        watch, self._watch, self.step = self._watch, None, _ignore
+        if watch is None:
+            return
+        self._stopped = watch
+        if self._is_ours and watch.active:
+            if error is not None and watch._autopsy is not None:
+                watch._autopsy.__exit__(type(error), error, None)
+            watch._native_watch.finish()
+            watch.stop()
+            _log_result(watch)
+
+
+def _ignore(step: int) -> None:
+    """Stands for Watch.step() while no training runs."""
+
+
+def _log_result(watch: watches.Watch) -> None:
+    report = watch.report()
+    findings = [each for each in report.findings if each.status in ("new", "library")]
+    lines = [f"cyclewatch: {findings[0].headline.rstrip('.')}" if findings else clean_line(report)]
+    lines += [f"report: {path}" for path in watch.report_paths]
+    log(_WARNING if findings else _INFO, "; ".join(map(_native.clean_text, lines)))

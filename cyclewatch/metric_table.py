@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The metrics that training loggers and monitoring systems receive."""
+
+from __future__ import annotations
+
+from cyclewatch.watches import active_watch
+
+# Name, unit and meaning. All values count from the start of the watch.
+METRICS = {
+    "cyclewatch/dead_bytes": (
+        "bytes",
+        "Unreachable tensors that scans have found and that have not been freed yet.",
+    ),
+    "cyclewatch/freed_bytes": ("bytes", "Tensors that collections have freed."),
+    "cyclewatch/gc_seconds": (
+        "seconds",
+        "Duration of all collections, without the time spent in the watch.",
+    ),
+    "cyclewatch/findings": ("findings", "Distinct reference cycles that kept tensors alive."),
+}
+
+
+def metrics() -> dict[str, float]:
+    """Return the metrics of the active watch, for the logger of a training loop.
+
+    If several watches are active, the metrics are those of the watch that was started last. Call
+    this at the end of a step, not from a gc callback. Delivers pending notifications first::
+
+        wandb.log(cyclewatch.metrics(), step=step)
+
+    Returns:
+        The values by name, or an empty dict if no watch is active. :meth:`Watch.metrics` also
+        returns them after the watch has stopped. ``cyclewatch/dead_bytes`` is the size of the
+        unreachable tensors that scans have found and that have not been freed yet. It is 0 while
+        nothing scans: :meth:`Watch.step` scans while automatic collection is off.
+        ``cyclewatch/freed_bytes`` is the size of the tensors that collections have freed,
+        ``cyclewatch/gc_seconds`` the duration of all collections without the time spent in the
+        watch, and ``cyclewatch/findings`` the number of findings.
+
+    Examples:
+        >>> with cyclewatch.watch(devices="cpu"):
+        ...     train()
+        ...     cyclewatch.metrics()["cyclewatch/freed_bytes"]
+        4096
+        >>> cyclewatch.metrics()
+        {}
+    """
+    watch = active_watch()
+    return {} if watch is None else watch.metrics()

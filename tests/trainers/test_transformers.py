@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CycleWatchCallback in real transformers trainers, with a GPT-2 of random weights."""
+
+import gc
+import logging
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+transformers = pytest.importorskip("transformers", reason="needs transformers: make matrix")
+
+import cyclewatch  # noqa: E402
+from cyclewatch.integrations.transformers import CycleWatchCallback  # noqa: E402
+
+STEPS = 4
+
+
+def leak_one_kib(_step=0):
+    cycle = [torch.zeros(256)]
+    cycle.append(cycle)
+
+
+class Leaking(transformers.Trainer):
+    """Calls `leak` in each step."""
+
+    leak = staticmethod(leak_one_kib)
+
+    def training_step(self, *arguments, **keywords):
+        self.leak(self.state.global_step)
+        return super().training_step(*arguments, **keywords)
+
+
+def trainer(callbacks=None, leak=leak_one_kib, steps=STEPS, **options):
+    config = transformers.GPT2Config(
+        vocab_size=32,
+        n_positions=16,
+        n_embd=8,
+        n_layer=1,
+        n_head=1,
+        bos_token_id=None,
+        eos_token_id=None,
+    )
+    words = torch.arange(8)
+    arguments = transformers.TrainingArguments(
+        output_dir="out",
+        max_steps=steps,
+        logging_steps=2,
+        per_device_train_batch_size=2,
+        use_cpu=True,
+        disable_tqdm=True,
+        **{"report_to": "none", "save_strategy": "no", **options},
+    )
+    run = Leaking(
+        model=transformers.GPT2LMHeadModel(config),
+        args=arguments,
+        train_dataset=[{"input_ids": words, "labels": words}] * 16,
+        callbacks=callbacks,
+    )
+    run.leak = leak
+    return run
+
+
+class Recorder(transformers.TrainerCallback):
+    """A logger, as those of `report_to`."""
+
+    def __init__(self):
+        self.rows = []
+
+    def on_log(self, args, state, control, logs=None, **kwargs):
+        self.rows.append({"step": state.global_step, **logs})
+
+
+def test_scans_while_collection_is_off_and_adds_metrics_to_the_logs(reports):
+    recorder = Recorder()
+    gc.disable()
+    callback = CycleWatchCallback(devices="cpu", formats="json", budget=1)
+    with pytest.warns(cyclewatch.TensorCycleWarning):
+        trainer([callback, recorder]).train()
+    rows = [row for row in recorder.rows if "loss" in row]
+    assert [row["step"] for row in rows] == [2, 4]
+    assert [row["cyclewatch/dead_bytes"] for row in rows] == [2048, 4096]
+    (report,) = reports()
+    assert report.findings[0].occurrences == STEPS
+    assert report.findings[0].by_process[0].first_step == 1
+
+
+def test_attached_callbacks_reach_tensorboard(tmp_path):
+    events = pytest.importorskip(
+        "tensorboard.backend.event_processing.event_accumulator",
+        reason="needs tensorboard: make matrix",
+    )
+    run = trainer(report_to="tensorboard")
+    CycleWatchCallback(devices="cpu").attach(run)
+    with pytest.warns(cyclewatch.TensorCycleWarning):
+        run.train()
+    written = set()
+    for path in tmp_path.rglob("events.out.tfevents.*"):
+        accumulator = events.EventAccumulator(str(path))
+        accumulator.Reload()
+        written.update(accumulator.Tags()["scalars"])
+    assert {"train/loss", "train/cyclewatch/findings"} <= written
+
+
+def test_a_clean_training_logs_one_line(caplog, tmp_path):
+    caplog.set_level(logging.INFO, "cyclewatch")
+    trainer([CycleWatchCallback(devices="cpu")], leak=lambda step: None).train()
+    (record,) = [each for each in caplog.records if each.name == "cyclewatch"]
+    assert "no tensor cycle found" in record.getMessage()
+    assert not list(tmp_path.glob("cyclewatch-*"))
+    assert cyclewatch.metrics() == {}
+
+
+def test_a_resumed_training_continues_the_step_numbers(reports):
+    trainer(leak=lambda step: None, steps=2, save_strategy="steps", save_steps=2).train()
+    callback = CycleWatchCallback(devices="cpu", formats="json", budget=1)
+    gc.disable()
+    with pytest.warns(cyclewatch.TensorCycleWarning):
+        trainer([callback]).train(resume_from_checkpoint="out/checkpoint-2")
+    assert reports()[0].findings[0].by_process[0].first_step == 3
+
+
+@pytest.mark.filterwarnings("ignore::cyclewatch.TensorCycleWarning")
+@pytest.mark.parametrize("error", [ValueError("bad batch"), KeyboardInterrupt()])
+def test_the_next_training_ends_the_watch_of_a_failed_one(error, reports):
+    def fail_at_2(step):
+        leak_one_kib()
+        if step == 2:
+            raise error
+
+    callback = CycleWatchCallback(devices="cpu", formats="json")
+    with pytest.raises(type(error)):
+        trainer([callback], leak=fail_at_2).train()
+    first = cyclewatch.metrics()
+    assert first["cyclewatch/findings"] in (0, 1)  # still watched: the trainer says nothing
+    trainer([callback], leak=lambda step: None).train()
+    assert cyclewatch.metrics() == {}
+    assert reports()[0].findings[0].occurrences == 3
+
+
+def test_uses_and_does_not_stop_an_active_watch():
+    gc.disable()
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        trainer([CycleWatchCallback()]).train()
+        assert watch.active
+        assert watch.report().findings[0].occurrences == STEPS
+
+
+def test_the_callback_is_not_part_of_a_cycle_with_the_trainer(refers_to):
+    callback = CycleWatchCallback(devices="cpu")
+    run = trainer([callback], leak=lambda step: None)
+    run.train()
+    assert refers_to(run, callback)
+    assert not refers_to(callback, run)
+
+
+def test_two_processes_write_two_reports(run_program, reports):
+    run_program("transformers_ranks.py", ranks=2)
+    found = reports("reports")
+    assert sorted(report.processes[0].rank for report in found) == [0, 1]
+    assert [report.findings[0].occurrences for report in found] == [STEPS, STEPS]
+
+
+def test_an_out_of_memory_error_that_ends_the_program_has_a_report(run_program, tmp_path):
+    outcome = run_program("transformers_ranks.py", "oom", check=False)
+    assert outcome.returncode == 1
+    assert "cyclewatch: out of memory on" in outcome.stderr
+    assert list(tmp_path.glob("reports/cyclewatch-*-oom.txt"))
