@@ -183,7 +183,7 @@ OPTIONS = (
     ),
     Option(
         "--cyclewatch-github",
-        "Print GitHub annotations. auto: if GITHUB_ACTIONS is 'true'.",
+        "Print GitHub annotations, and add a job summary. auto: if GITHUB_ACTIONS is 'true'.",
         "auto",
         _one_of("auto", "on", "off"),
         "auto|on|off",

@@ -13,6 +13,7 @@ import pytest
 from cyclewatch import Report
 from cyclewatch._native import clean_text, format_bytes, load_report
 from cyclewatch.pytest_plugin import REPORT_ATTRIBUTE
+from cyclewatch.pytest_plugin.job_summary import add_job_summary
 from cyclewatch.pytest_plugin.leak_check import REPORT_NAME
 from cyclewatch.pytest_plugin.records import (
     ALLOWED,
@@ -116,6 +117,15 @@ class Summary:
         if settings.sarif is not None:
             groups = grouped(self._new())
             self._write("the SARIF file", settings.sarif, lambda path: write_sarif(groups, path))
+        if self._is_for_github():
+            try:
+                add_job_summary(grouped(self._new()))
+            except OSError as error:
+                self._remarks.append(f"the job summary cannot be written: {error.strerror}")
+
+    def _is_for_github(self) -> bool:
+        is_github = os.environ.get("GITHUB_ACTIONS") == "true"
+        return self._settings.github == "on" or (self._settings.github == "auto" and is_github)
 
     def _save_report(self, path: Path) -> None:
         reports = [
@@ -162,8 +172,7 @@ class Summary:
         for failure in self._failures:
             write_line(clean_text(failure), red=True)
         write_line(self._count())
-        is_github = os.environ.get("GITHUB_ACTIONS") == "true"
-        if self._settings.github == "on" or (self._settings.github == "auto" and is_github):
+        if self._is_for_github():
             for line in _annotations(grouped(self._new())):
                 write_line(line)
 

@@ -52,7 +52,7 @@ def Buffer(size):
 @pytest.fixture(autouse=True)
 def outside_of_ci(monkeypatch):
     """Unset the variables that identify CI, because pytest prints longer summaries in CI."""
-    for name in ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS"):
+    for name in ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
 
 

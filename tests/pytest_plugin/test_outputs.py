@@ -179,6 +179,40 @@ def test_annotations(run, monkeypatch, option, in_actions, printed):
         assert "%0A    cut   closure:self" in trainer
 
 
+@pytest.mark.parametrize(("option", "written"), [("auto", True), ("off", False)])
+def test_job_summary(run, project, monkeypatch, option, written):
+    summary = project.path / "summary.md"
+    summary.write_text("earlier step\n")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    run("--cyclewatch", f"--cyclewatch-github={option}", test_it=LEAKS)
+    first, *rest = summary.read_text().splitlines()
+    assert first == "earlier step"
+    assert bool(rest) == written
+    if written:
+        text = "\n".join(rest)
+        assert rest[0] == "### cyclewatch: 2 tensor cycles"
+        assert text.count("<details><summary>") == text.count("</pre>\n\n</details>") == 2
+        assert "in leaky.py:10</summary>" in text
+        assert "-&gt;" in text and "->" not in text  # names cannot become markup
+
+
+def test_clean_tests_add_nothing_to_the_job_summary(run, project, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.path / "summary.md"))
+    run("--cyclewatch", "--cyclewatch-github=on", test_it="def test_clean():\n    pass\n")
+    assert not (project.path / "summary.md").exists()
+
+
+def test_a_job_summary_that_cannot_be_written_fails_no_test(run, project, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.path / "missing" / "summary.md"))
+    clean = "def test_clean():\n    pass\n"
+    allowed = LEAKS.replace("def test_", "@pytest.mark.no_tensor_cycles\ndef test_")
+    assert run("--cyclewatch", "--cyclewatch-github=on", test_it=clean).ret == 0
+    result = run("--cyclewatch", "--cyclewatch-github=on", test_it=allowed)
+    result.stdout.fnmatch_lines(["the job summary cannot be written: No such file or directory"])
+    assert result.ret == pytest.ExitCode.TESTS_FAILED  # because of the cycles
+
+
 def test_warnings_are_not_errors(run, project, monkeypatch):
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     marked = LEAKS.replace("def test_trainer", "@pytest.mark.no_tensor_cycles\ndef test_trainer")
