@@ -285,6 +285,23 @@ LIBRARIES = [
     ),
 ]
 
+MEMORY = [
+    Check(
+        "memory.py",
+        "account_adds_up",
+        "the lines of `memory()` add up to the memory that CUDA reports as used, and those of "
+        "torch to what torch has reserved",
+        "the lines add up to the resident memory",
+        alone=True,
+    ),
+    Check(
+        "memory.py",
+        "snapshot_is_read",
+        "the totals of `cyclewatch snapshot` equal torch's counters, and the allocation that did "
+        "not fit is found",
+    ),
+]
+
 EXAMPLES = [
     Check(
         "examples.py",
@@ -333,4 +350,4 @@ LONG = [
     ),
 ]
 
-CHECKS = [*PROBES, *ANSWERS, *WATCHES, *LIBRARIES, *EXAMPLES, *LONG]
+CHECKS = [*PROBES, *ANSWERS, *WATCHES, *LIBRARIES, *MEMORY, *EXAMPLES, *LONG]
