@@ -156,6 +156,13 @@ OPTIONS = (
         "DIR",
     ),
     Option("--cyclewatch-sarif", "Write the new cycles as SARIF 2.1.0.", None, _path, "FILE"),
+    Option(
+        "--cyclewatch-gitlab",
+        "Write the new cycles as a code quality report of GitLab.",
+        None,
+        _path,
+        "FILE",
+    ),
     Option("--cyclewatch-baseline", "Accept the cycles listed in FILE.", None, _path, "FILE"),
     Option(
         "--cyclewatch-update-baseline",
@@ -217,6 +224,7 @@ class Settings:
     repeat: int
     report: Path | None
     sarif: Path | None
+    gitlab: Path | None
     baseline: Path | None
     update_baseline: bool
     strict_baseline: bool
@@ -229,7 +237,9 @@ class Settings:
     @property
     def can_be_wrong(self) -> bool:
         """Whether any option that is validated only in set_up() is set."""
-        return self.devices != ("auto",) or bool(self.report or self.sarif or self.baseline)
+        return self.devices != ("auto",) or bool(
+            self.report or self.sarif or self.gitlab or self.baseline
+        )
 
 
 def add_options(parser: pytest.Parser) -> None:

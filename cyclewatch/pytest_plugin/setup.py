@@ -70,6 +70,7 @@ def _check_writable(settings: Settings) -> None:
     wanted = {
         "--cyclewatch-report": settings.report and settings.report / REPORT_NAME,
         "--cyclewatch-sarif": settings.sarif,
+        "--cyclewatch-gitlab": settings.gitlab,
         "--cyclewatch-baseline": settings.baseline if settings.update_baseline else None,
     }
     for flag, path in wanted.items():

@@ -13,6 +13,7 @@ import pytest
 from cyclewatch import Report
 from cyclewatch._native import clean_text, format_bytes, load_report
 from cyclewatch.pytest_plugin import REPORT_ATTRIBUTE
+from cyclewatch.pytest_plugin.code_quality import write_code_quality
 from cyclewatch.pytest_plugin.job_summary import add_job_summary
 from cyclewatch.pytest_plugin.leak_check import REPORT_NAME
 from cyclewatch.pytest_plugin.records import (
@@ -114,12 +115,18 @@ class Summary:
             path = settings.report / REPORT_NAME
             if self._write("the report", path, self._save_report):
                 self._remarks.append(f"report: {path}")
+        groups = grouped(self._new())
         if settings.sarif is not None:
-            groups = grouped(self._new())
             self._write("the SARIF file", settings.sarif, lambda path: write_sarif(groups, path))
+        if settings.gitlab is not None:
+            self._write(
+                "the code quality report",
+                settings.gitlab,
+                lambda path: write_code_quality(groups, path),
+            )
         if self._is_for_github():
             try:
-                add_job_summary(grouped(self._new()))
+                add_job_summary(groups)
             except OSError as error:
                 self._remarks.append(f"the job summary cannot be written: {error.strerror}")
 

@@ -12,6 +12,7 @@ import pytest
 
 import cyclewatch
 from cyclewatch import writing
+from cyclewatch.pytest_plugin.code_quality import write_code_quality
 from cyclewatch.pytest_plugin.records import NEW, CycleRecord, grouped
 from cyclewatch.pytest_plugin.sarif import write_sarif
 
@@ -179,6 +180,29 @@ def test_annotations(run, monkeypatch, option, in_actions, printed):
         assert "%0A    cut   closure:self" in trainer
 
 
+def test_code_quality_has_what_gitlab_requires(run, project):
+    marked = LEAKS.replace("def test_trainer", "@pytest.mark.no_tensor_cycles\ndef test_trainer")
+    run("--cyclewatch=warn", "--cyclewatch-gitlab=out/quality.json", test_it=marked)
+    entries = json.loads((project.path / "out" / "quality.json").read_text())
+    assert {(each["location"]["lines"]["begin"], each["severity"]) for each in entries} == {
+        (4, "minor"),
+        (10, "major"),
+    }
+    assert {each["location"]["path"] for each in entries} == {"leaky.py"}
+    assert len({each["fingerprint"] for each in entries}) == 2
+    assert all(each["check_name"].startswith("cyclewatch/") for each in entries)
+    assert all(each["description"] for each in entries)
+
+
+def test_code_quality_without_a_location_or_a_cycle(run, project):
+    path = project.path / "quality.json"
+    write_code_quality(grouped([UNATTRIBUTED]), path)
+    (entry,) = json.loads(path.read_text())
+    assert entry["location"] == {"path": ".", "lines": {"begin": 1}}
+    run("--cyclewatch", "--cyclewatch-gitlab=quality.json", test_it=CLEAN)
+    assert json.loads(path.read_text()) == []
+
+
 @pytest.mark.parametrize(("option", "written"), [("auto", True), ("off", False)])
 def test_job_summary(run, project, monkeypatch, option, written):
     summary = project.path / "summary.md"
@@ -239,9 +263,15 @@ def test_file_name_in_an_annotation_is_text(run, project):
 OPTIONS = {
     "report": ["--cyclewatch-report=out/deep"],
     "sarif": ["--cyclewatch-sarif=out/new.sarif"],
+    "gitlab": ["--cyclewatch-gitlab=out/quality.json"],
     "baseline": ["--cyclewatch-baseline=out/known.json", "--cyclewatch-update-baseline"],
 }
-WHAT = {"report": "the report", "sarif": "the SARIF file", "baseline": "the baseline"}
+WHAT = {
+    "report": "the report",
+    "sarif": "the SARIF file",
+    "gitlab": "the code quality report",
+    "baseline": "the baseline",
+}
 # `out` does not exist when the run starts.
 BLOCKS = "import pathlib\ndef test_blocks():\n    pathlib.Path('out').write_text('')\n"
 
@@ -254,7 +284,7 @@ def test_invalid_path_ends_the_run_before_it_starts(run, project, monkeypatch, f
     if obstacle == "file":
         (project.path / "out").write_text("")
     elif obstacle == "folder":
-        for name in ("new.sarif", "deep/cyclewatch.html", "known.json"):
+        for name in ("new.sarif", "quality.json", "deep/cyclewatch.html", "known.json"):
             (project.path / "out" / name).mkdir(parents=True)
     else:
         # root is never denied permission.
