@@ -14,13 +14,16 @@ bool is_bound_method(const CollapsedGraph& graph, const Candidate& candidate) {
     return graph.is(graph.edges[candidate.edges.front()].holder, model::NodeKind::bound_method);
 }
 
-// The code of the property that replaces a back pointer. Empty for other kinds of references. Also
-// empty if neither the code that stores the attribute nor the class has a known location, for
-// example because the class is not written in Python.
+// The code of the property that replaces a back pointer. Empty for other kinds of references, and
+// for classes whose __getattribute__() the property would call again. Also empty if neither the
+// code that stores the attribute nor the class has a known location, for example because the class
+// is not written in Python.
 std::string code_of_back_pointer(const CollapsedGraph& graph, std::uint32_t edge) {
     const model::EdgeKind kind = graph.edges[edge].label.kind;
     const bool is_slot = kind == model::EdgeKind::slot;
+    const model::AttributeSite* const site = site_of(graph, edge);
     if ((!is_slot && kind != model::EdgeKind::attribute) ||
+        (site != nullptr && site->intercepted) ||
         !graph.is(graph.edges[edge].holder, model::NodeKind::object) ||
         is_container(graph, graph.targets[edge]) ||
         (location_of(graph, edge).empty() &&

@@ -15,6 +15,19 @@
 namespace cyclewatch::capture {
 namespace {
 
+// True if a method in Python handles every access to an attribute of an instance.
+bool overrides_attribute_access(PyTypeObject* type) {
+    PyObject* const mro = type->tp_mro;
+    for (Py_ssize_t i = 0; mro != nullptr && i < PyTuple_GET_SIZE(mro); ++i) {
+        auto* const each = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+        PyObject* const method = find_in_dict(each->tp_dict, "__getattribute__");
+        if (method != nullptr) {
+            return PyFunction_Check(method);
+        }
+    }
+    return false;
+}
+
 // Labelling a reference takes half a microsecond and 90 bytes, so the number of references per
 // collection is limited. If a list refers to one object a million times, a few of these references
 // suffice.
@@ -261,7 +274,8 @@ GraphBuilder::Site GraphBuilder::add_site(std::uint32_t from,
                                      site.holder_made_by_target,
                                      location,
                                      builder_.intern(site.base),
-                                     site.is_generated});
+                                     site.is_generated,
+                                     overrides_attribute_access(type)});
     }
     const bool creates_value = (!site.by_holder || site.value == model::ValueOrigin::made) &&
                                base::origin_of_path(site.path) != base::Origin::standard_library;

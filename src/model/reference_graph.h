@@ -146,6 +146,7 @@ struct AttributeSite {
     SourceLocation location;
     StringId base = kEmptyString;  // base class whose method contains `location`
     bool is_generated = false;     // stored by generated code; `location` is the class
+    bool intercepted = false;      // the class overrides __getattribute__()
 };
 
 // Compressed sparse rows. The edges of node n are edges[first_edge[n] .. first_edge[n+1]).

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,30 @@ namespace {
 std::string key_of(const model::OwnerSummary& owner) {
     return owner.type + '\0' + owner.device + '\0' + owner.shape + '\0' + owner.dtype + '\0' +
            owner.path;
+}
+
+// The path without the contents of its brackets: "cache[]" for "cache['a'][3]".
+std::string without_brackets(std::string_view path) {
+    std::string text;
+    bool is_inside = false;
+    char quote = 0;
+    for (const char each : path) {
+        if (!is_inside) {
+            is_inside = each == '[';
+            text += is_inside ? "[]" : std::string(1, each);
+        } else if (quote != 0) {
+            quote = each == quote ? '\0' : quote;
+        } else if (each == '\'' || each == '"') {
+            quote = each;
+        } else {
+            is_inside = each != ']';
+        }
+    }
+    return text;
+}
+
+std::string container_of(const model::OwnerSummary& owner) {
+    return owner.type + '\0' + owner.device + '\0' + without_brackets(owner.path);
 }
 
 // Counts the censuses in which the size rose above all earlier sizes and did not fall back later.
@@ -51,7 +76,11 @@ std::optional<std::string> remedy_for(const model::LiveOwner& owner, bool graph_
         return std::nullopt;
     }
     constexpr std::string_view kRemove = "remove ";
+    constexpr std::string_view kRemoveIt = "remove it ";
     const std::string& one = *owner.held_by.front().remedy;
+    if (one.starts_with(kRemoveIt)) {
+        return "remove items that are no longer needed " + one.substr(kRemoveIt.size());
+    }
     return one.starts_with(kRemove)
                ? "remove items that are no longer needed, such as " + one.substr(kRemove.size())
                : one;
@@ -72,16 +101,46 @@ std::vector<model::GrowingOwner> GrowthTracker::add(double at,
         times_.pop_front();
     }
     store(owners);
-    std::vector<model::GrowingOwner> fresh;
-    for (auto& entry : groups_) {
-        Group& group = entry.second;
+    std::set<std::string_view> explained;  // containers with a growing group
+    for (auto& [key, group] : groups_) {
         update(group, unit, min_bytes);
+        if (group.growing && !group.container.empty()) {
+            explained.insert(group.container);
+        }
+    }
+    std::vector<model::GrowingOwner> fresh;
+    for (auto& [key, group] : groups_) {
+        if (group.container.empty() && (!group.is_mixed || explained.contains(key))) {
+            group.growing.reset();
+        }
         if (group.growing && !std::exchange(group.reported, true)) {
             fresh.push_back(*group.growing);
         }
     }
     sort_growing(fresh);
     return fresh;
+}
+
+GrowthTracker::Group* GrowthTracker::store_in(const std::string& key,
+                                              const model::LiveOwner& owner) {
+    auto found = groups_.find(key);
+    const bool is_new = found == groups_.end();
+    if (is_new) {
+        if (groups_.size() >= kMaxGroups) {
+            return nullptr;
+        }
+        found = groups_.emplace(key, Group{}).first;
+        found->second.bytes.assign(times_.size(), 0);
+        found->second.nodes.assign(times_.size(), 0);
+    }
+    Group& group = found->second;
+    group.is_mixed = group.is_mixed || (!is_new && key_of(group.last.owner) != key_of(owner.owner));
+    const std::uint64_t others = group.bytes.back() > 0 ? group.last.owner.count : 0;
+    group.bytes.back() += owner.bytes;
+    group.nodes.back() += owner.graph_nodes;
+    group.last = owner;
+    group.last.owner.count += others;
+    return &group;
 }
 
 // Adds the bytes of each group in a new census, or 0 for a group that the census does not contain.
@@ -91,22 +150,11 @@ void GrowthTracker::store(std::span<const model::LiveOwner> owners) {
         entry.second.nodes.push_back(0);
     }
     for (const model::LiveOwner& owner : owners) {
-        std::string key = key_of(owner.owner);
-        auto found = groups_.find(key);
-        if (found == groups_.end()) {
-            if (groups_.size() >= kMaxGroups) {
-                continue;
-            }
-            found = groups_.emplace(std::move(key), Group{}).first;
-            found->second.bytes.assign(times_.size(), 0);
-            found->second.nodes.assign(times_.size(), 0);
+        std::string container = container_of(owner.owner);
+        store_in(container, owner);
+        if (Group* const group = store_in(key_of(owner.owner), owner)) {
+            group->container = std::move(container);
         }
-        Group& group = found->second;
-        const std::uint64_t others = group.bytes.back() > 0 ? group.last.owner.count : 0;
-        group.bytes.back() += owner.bytes;
-        group.nodes.back() += owner.graph_nodes;
-        group.last = owner;
-        group.last.owner.count += others;
     }
     for (auto& entry : groups_) {
         Group& group = entry.second;
@@ -141,6 +189,10 @@ void GrowthTracker::update(Group& group, model::GrowthUnit unit, std::uint64_t m
     }
     model::GrowingOwner& growing = group.growing ? *group.growing : group.growing.emplace();
     growing.owner = group.last.owner;
+    if (group.is_mixed) {
+        growing.owner.shape.clear();
+        growing.owner.dtype.clear();
+    }
     growing.bytes = now;
     growing.held_by = group.last.held_by.empty() ? "" : group.last.held_by.front().text;
     growing.remedy = remedy_for(group.last, graph_grows);

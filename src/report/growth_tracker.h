@@ -33,6 +33,10 @@ class GrowthTracker {
     static constexpr std::size_t kMaxGrowing = 100;
     static constexpr std::uint64_t kMinNodes = 20;
 
+    // Owners of one type on one device whose paths differ only in what is in brackets also form a
+    // group, such as a cache with one tensor of another shape for each key. It is classified as
+    // growing unless one of the groups of which it consists is growing.
+    //
     // Adds a census that was taken after `at` steps or seconds. Returns the groups that are growing
     // for the first time, fastest-growing first. Groups smaller than `min_bytes` are never
     // classified as growing, unless the autograd graphs that they keep alive are growing: the
@@ -47,6 +51,8 @@ class GrowthTracker {
 
   private:
     struct Group {
+        std::string container;  // key of the group that also counts the owners; "" if none
+        bool is_mixed = false;  // of owners with different shapes or keys
         std::deque<std::uint64_t> bytes;  // at each of times_
         std::uint64_t peak = 0;           // of earlier censuses
         std::deque<std::uint64_t> nodes;  // of autograd graphs, at each of times_
@@ -56,6 +62,8 @@ class GrowthTracker {
         bool reported = false;
     };
     void store(std::span<const model::LiveOwner> owners);
+    // Returns null if there are too many groups.
+    Group* store_in(const std::string& key, const model::LiveOwner& owner);
     void update(Group& group, model::GrowthUnit unit, std::uint64_t min_bytes) const;
 
     std::deque<double> times_;  // of the last kComparisons + 1 censuses

@@ -165,19 +165,46 @@ std::string name_of_thread(unsigned long identifier) {
     return {};
 }
 
-std::string location_of(const Step& step) {
+// The namespace of the code that the path starts from; null if unknown.
+PyObject* globals_of(const Root* root) {
+    if (root == nullptr || root->globals != nullptr) {
+        return root == nullptr ? nullptr : root->globals;
+    }
+    return root->owner != nullptr && PyModule_Check(root->owner) ? PyModule_GetDict(root->owner)
+                                                                 : nullptr;
+}
+
+// True for an attribute of an instance of a class that is not written in C.
+bool is_instance_attribute(const Step& step) {
+    return step.from != nullptr &&
+           (step.label.kind == EdgeKind::attribute || step.label.kind == EdgeKind::slot) &&
+           PyType_HasFeature(Py_TYPE(step.from), Py_TPFLAGS_HEAPTYPE) && !PyType_Check(step.from);
+}
+
+// The line in the holder's class that stores the attribute. REQUIRES: is_instance_attribute(step).
+const capture::StoreSite& store_in_class(const Step& step) {
+    return known_sites().find(Py_TYPE(step.from), step.label.name, Py_TYPE(step.to), false);
+}
+
+// The line outside the holder's class that stores the attribute. Has no line if store_in_class()
+// has one.
+capture::StoreSite store_outside(const Step& step, const Root* root) {
+    if (const capture::StoreSite& site = store_in_class(step); site.is_known()) {
+        return {};
+    }
+    PyObject* const globals = globals_of(root);
+    return known_sites().find_outside(
+        Py_TYPE(step.from), step.label.name, step.to, {&globals, globals == nullptr ? 0U : 1U});
+}
+
+std::string location_of(const Step& step, const Root* root) {
     if (step.from == nullptr) {
         return {};
     }
-    auto* const type = Py_TYPE(step.from);
-    const bool is_attribute =
-        step.label.kind == EdgeKind::attribute || step.label.kind == EdgeKind::slot;
-    if (is_attribute && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_Check(step.from)) {
-        const capture::StoreSite& site =
-            known_sites().find(type, step.label.name, Py_TYPE(step.to), false);
-        if (site.line != 0) {
-            return place(site.path, site.line);
-        }
+    if (is_instance_attribute(step)) {
+        const capture::StoreSite site = store_in_class(step);
+        const capture::StoreSite found = site.line != 0 ? site : store_outside(step, root);
+        return found.line != 0 ? place(found.path, found.line) : "";
     }
     const capture::ObjectSummary summary = capture::summarize(step.from);
     return place(summary.path, summary.line);
@@ -331,7 +358,7 @@ std::vector<model::Reference> PathText::references() const {
             base::clean_text(model::label_text(step.label.kind, step.label.name, step.label.index));
         reference.target = full_name(step.to);
         reference.location =
-            is_root && root_->code != nullptr ? root().location : location_of(step);
+            is_root && root_->code != nullptr ? root().location : location_of(step, root_);
     }
     return references;
 }
@@ -339,6 +366,10 @@ std::vector<model::Reference> PathText::references() const {
 std::string PathText::folded() const {
     std::vector<std::string> holders;
     return folded(holders);
+}
+
+bool PathText::is_stored_outside(std::size_t at) const {
+    return is_instance_attribute(steps_[at]) && store_outside(steps_[at], root_).line != 0;
 }
 
 std::string PathText::suffix_at(std::size_t at) const {

@@ -44,6 +44,12 @@ struct Step {
            capture::base_named(Py_TYPE(step.from), "functools._lru_cache_wrapper") != nullptr;
 }
 
+// True for the arguments or the result of a cached call.
+[[nodiscard]] inline bool is_of_cached_call(const Step& step) {
+    return is_cached_call(step) ||
+           (step.label.kind == model::EdgeKind::member && step.label.name == "cached_result");
+}
+
 // "model.Engine", "function model.Engine.run", "class model.Engine", "module model".
 [[nodiscard]] std::string full_name(PyObject* object);
 
@@ -65,6 +71,8 @@ class PathText {
     // How to remove step `at`, as an instruction without a full stop; "" if that depends on the
     // program.
     [[nodiscard]] std::string remedy_for(std::size_t at) const;
+    // True if code outside the holder's class adds the attribute of step `at` to an instance.
+    [[nodiscard]] bool is_stored_outside(std::size_t at) const;
 
   private:
     // True if the first step is part of the root's text.
@@ -73,6 +81,8 @@ class PathText {
     [[nodiscard]] std::string holder_of_first() const;
     [[nodiscard]] std::string c_code() const;
     [[nodiscard]] std::string first_variable() const;
+    // remedy_for(), unless the step holds a view.
+    [[nodiscard]] std::string removal_of(std::size_t at) const;
     [[nodiscard]] std::string suffix_at(std::size_t at) const;
     [[nodiscard]] std::string folded(std::vector<std::string>& holders) const;
 

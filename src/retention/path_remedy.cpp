@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
 #include <string>
 
 #include "base/text.h"
@@ -10,11 +12,6 @@ namespace {
 
 using model::EdgeKind;
 
-bool is_cached_result(const Step& step) {
-    return is_cached_call(step) ||
-           (step.label.kind == EdgeKind::member && step.label.name == "cached_result");
-}
-
 // " (train.py:12)"; "" if the line is not known.
 std::string line_of(const model::Reference& reference) {
     const std::string& location = reference.location;
@@ -23,20 +20,55 @@ std::string line_of(const model::Reference& reference) {
                : " (" + location.substr(location.find_last_of("/\\") + 1) + ")";
 }
 
+// The call that copies a view, if the step leads from the view to the owner of its memory.
+std::string copy_of_view(const Step& step) {
+    if (step.label.kind == EdgeKind::member && step.label.name == "_base") {
+        return ".clone()";
+    }
+    const bool is_array = step.from != nullptr && PyObject_IS_GC(step.from) == 0;
+    return is_array && step.label.name == "base" ? ".copy()" : "";
+}
+
+// True for a part of what a function uses, as opposed to one of many items that it collects.
+bool is_part_of_function(const Step& step) {
+    return step.label.kind == EdgeKind::closure || step.label.kind == EdgeKind::key_value ||
+           step.label.kind == EdgeKind::attribute || step.label.kind == EdgeKind::slot;
+}
+
+std::string remedy_of_hook(const Step& hook) {
+    return "keep the handle that the registration of the " + hook.label.name +
+           " returns, and call `handle.remove()`";
+}
+
 }  // namespace
 
 std::string PathText::remedy_for(std::size_t at) const {
+    const std::string removal = removal_of(at);
+    const std::string copy = at + 1 < steps_.size() ? copy_of_view(steps_[at + 1]) : "";
+    const std::string holder = holder_of(at);
+    return removal.empty() || copy.empty() || holder.empty()
+               ? removal
+               : "store `" + copy + "` of the view as `" + holder + suffix_at(at) + "`, or " +
+                     removal;
+}
+
+std::string PathText::removal_of(std::size_t at) const {
     const Step& step = steps_[at];
     const model::Reference reference = references()[at];
     const std::string holder = at == 0 && is_step_in_root() ? "" : holder_of(at);
     std::string text;
-    if (is_cached_result(step)) {
+    const auto end = steps_.begin() + static_cast<std::ptrdiff_t>(at);
+    if (std::any_of(end, steps_.end(), is_of_cached_call)) {
         return "call `cache_clear()` on the cached function" + line_of(reference);
+    }
+    const auto is_hook = [](const Step& each) { return each.label.kind == EdgeKind::hook; };
+    const auto hook = std::find_if(steps_.begin(), end, is_hook);
+    if (hook != end && is_part_of_function(step)) {
+        return remedy_of_hook(*hook);
     }
     switch (step.label.kind) {
         case EdgeKind::hook:
-            return "keep the handle that the registration of the " + step.label.name +
-                   " returns, and call `handle.remove()`";
+            return remedy_of_hook(step);
         case EdgeKind::local:
             return "delete the variable `" + step.label.name + "` of " +
                    base::clean_text(root_name()) + line_of(reference);

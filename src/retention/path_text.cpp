@@ -224,7 +224,7 @@ class Folding {
 
 // How likely it is that the program forgot to remove the reference, least likely first; `never` if
 // a program cannot remove the reference. Deleting a variable may free much more than the object.
-enum class CutRank : std::uint8_t { never, part, variable, attribute, named_entry, entry };
+enum class CutRank : std::uint8_t { never, part, variable, attribute, named_entry, entry, hook };
 
 CutRank rank_of(const Step& step, bool is_first) {
     switch (step.label.kind) {
@@ -240,8 +240,9 @@ CutRank rank_of(const Step& step, bool is_first) {
         case EdgeKind::opaque_key_value:
         case EdgeKind::captured_key_value:
         case EdgeKind::element:
-        case EdgeKind::hook:
             return CutRank::entry;
+        case EdgeKind::hook:
+            return CutRank::hook;
         case EdgeKind::dict_key:
             return CutRank::entry;
         case EdgeKind::index:
@@ -251,18 +252,20 @@ CutRank rank_of(const Step& step, bool is_first) {
     }
 }
 
-bool is_user_code(const model::Reference& reference, bool is_user_root) {
-    if (reference.location.empty()) {
-        return is_user_root;
-    }
-    const std::string_view text = reference.location;
-    return base::origin_of_path(base::path_of_location(text)) == base::Origin::user;
+// If the line that stores the reference is unknown, decides by the code of the holder's class.
+bool is_user_code(const Step& step, const model::Reference& reference, bool is_user_root) {
+    const std::string text = reference.location.empty() && step.from != nullptr
+                                 ? capture::summarize(step.from).path
+                                 : std::string(base::path_of_location(reference.location));
+    return text.empty() ? is_user_root : base::origin_of_path(text) == base::Origin::user;
 }
 
 // The step to cut. Steps whose removal frees the object are preferred, then container entries,
-// because programs forget to remove an entry more often than to clear an attribute, and then
-// attributes, which are nearer to the object than the caller's variable. If several steps are
-// equally good, the last is chosen.
+// because programs forget to remove an entry more often than to clear an attribute. The same holds
+// for an attribute that other code has added to the instance of a class, and even more for a hook,
+// which is preferred to what it uses, except items that it collects. Next are other attributes,
+// which are nearer to the object than the caller's variable. If several steps are equally good, the
+// last is chosen.
 struct CutChoice {
     std::size_t step = 0;
     bool frees = false;
@@ -270,19 +273,31 @@ struct CutChoice {
 };
 
 CutChoice choose_cut(const std::vector<Step>& steps,
+                     const PathText& text,
                      const RawPath& path,
                      const std::vector<model::Reference>& references,
                      bool is_user_root) {
     CutChoice best;
     bool is_best_user = false;
+    bool is_in_hook = false;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-        const CutRank rank = rank_of(steps[i], i == 0);
+        CutRank rank = rank_of(steps[i], i == 0);
+        if (rank == CutRank::attribute && text.is_stored_outside(i)) {
+            rank = CutRank::entry;
+        }
+        is_in_hook = is_in_hook || rank == CutRank::hook;
+        if (rank == CutRank::entry && is_in_hook) {
+            rank = CutRank::hook;
+        }
         const bool frees = path.frees[steps[i].cut_at];
-        const bool is_user = is_user_code(references[i], is_user_root);
+        const bool is_user = is_user_code(steps[i], references[i], is_user_root);
         if (rank != CutRank::never &&
             std::tuple(frees, rank, is_user) >= std::tuple(best.frees, best.rank, is_best_user)) {
             best = {i, frees, rank};
             is_best_user = is_user;
+        }
+        if (is_of_cached_call(steps[i])) {
+            break;  // a program can clear the cache, but not what its keys and results contain
         }
     }
     return best;
@@ -387,7 +402,7 @@ model::RetentionPath describe(const HeapGraph& graph,
     result.references = text.references();
     result.text = text.folded();
     const CutChoice cut =
-        choose_cut(steps, path, result.references, root != nullptr && root->is_user_code);
+        choose_cut(steps, text, path, result.references, root != nullptr && root->is_user_code);
     if (cut.rank != CutRank::never) {
         set_cut(result, cut.step, cut.frees, uses_library(graph, path));
         result.cut->holder_path = text.holder_of(cut.step);

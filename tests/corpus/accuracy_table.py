@@ -55,6 +55,19 @@ before the first run. The verdict is {unseen_counts} of them.
 
 {unseen_table}"""
 
+REPORTS = """\
+
+## Public memory reports
+
+The kinds of leaks in the following {count} public reports were reproduced, with the library where a
+version is given, otherwise with code of the same shape. The right answer was written down before
+the first run. *Before* is the verdict of the first run: {before}. *After* is the verdict once the
+kinds that failed had been mended: {after}. *right*: the holder or cycle, the reference to cut and
+the remedy are right. *partly*: the holder is right, the remedy is not. *harmful*: following the
+remedy breaks the program or drops data that it needs.
+
+{table}"""
+
 EXECUTED = """\
 
 ## Executed advice
@@ -193,6 +206,18 @@ def libraries():
     return LIBRARIES.format(**fields)
 
 
+def reports_text():
+    """The table in tests/real/reports.md, which is written by hand."""
+    table = (REAL / "reports.md").read_text()
+    rows = [line.split("|") for line in table.splitlines()[2:]]
+
+    def counts(column):
+        verdicts = [row[column].strip() for row in rows]
+        return enumeration([f"*{one}* for {verdicts.count(one)}" for one in sorted(set(verdicts))])
+
+    return REPORTS.format(count=len(rows), before=counts(-3), after=counts(-2), table=table)
+
+
 def executed_text():
     """The table that tests/real/apply_advice.py --write wrote."""
     table = (REAL / "executed.md").read_text()
@@ -237,6 +262,7 @@ def text_of(outcomes, trials):
         + "\n"
         + libraries()
         + executed_text()
+        + reports_text()
         + trials_text(trials)
         + (Path(__file__).parent / "ablation.md").read_text()
         + TAIL.format(either=", ".join(either), controls="\n".join(controls))

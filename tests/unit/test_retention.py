@@ -3,6 +3,7 @@
 
 import atexit
 import codecs
+import collections
 import contextlib
 import ctypes
 import functools
@@ -86,6 +87,69 @@ def test_local_variable_of_an_outer_function():
     assert path.remedy in (
         "delete `model.part` or set it to None",
         f"delete `model.part` or set it to None {stored}",
+    )
+
+
+def remember(thing, value):
+    thing.remembered = value
+
+
+def test_an_attribute_that_other_code_added_is_the_cut():
+    """Hooks leave such attributes behind on modules that the program needs."""
+    shared.append(collections.UserDict())
+    remember(shared[0], Registry())
+    (path,) = cyclewatch.why_alive(weakref.ref(shared[0].remembered))
+    line = remember.__code__.co_firstlineno + 1
+    assert path.cut.location == f"{__file__}:{line}"
+    assert path.remedy == (
+        f"delete `shared[0].remembered` or set it to None (test_retention.py:{line})"
+    )
+
+
+class World:
+    def __init__(self):
+        self.agents = [Thing()]
+
+    @functools.lru_cache  # noqa: B019 - the mistake
+    def size(self):
+        return 1
+
+
+def test_the_cache_is_cleared_rather_than_what_its_keys_contain():
+    def agent_of_a_finished_run():
+        world = World()
+        world.size()
+        return weakref.ref(world.agents[0])
+
+    (path,) = cyclewatch.why_alive(agent_of_a_finished_run())
+    World.size.cache_clear()
+    assert str(path).endswith("World.size -> cached call[0].agents[0]")
+    assert path.cut.label == ".size"
+    assert path.remedy.startswith("call `cache_clear()` on the cached function")
+
+
+def test_a_view_is_copied_rather_than_removed():
+    numpy = pytest.importorskip("numpy")
+    shared.append(numpy.zeros((4, 1000))[-1])
+    (path,) = cyclewatch.why_alive(shared[0].base)
+    assert str(path).endswith("shared[0].base")
+    assert path.remedy == "store `.copy()` of the view as `shared[0]`, or remove `shared[0]`"
+
+
+def test_a_hook_is_removed_rather_than_what_it_uses():
+    torch = pytest.importorskip("torch")
+    shared.append(torch.nn.Identity())
+
+    def experiment():
+        config = {"mask": torch.ones(3)}
+        shared[0].register_forward_hook(lambda *_: config["mask"])
+        return weakref.ref(config["mask"])
+
+    (path,) = cyclewatch.why_alive(experiment())
+    assert path.cut.label == "forward hook"
+    assert path.remedy == (
+        "keep the handle that the registration of the forward hook returns, and call "
+        "`handle.remove()`"
     )
 
 

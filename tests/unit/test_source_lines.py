@@ -86,6 +86,26 @@ def test_the_cut_has_its_line_with_one_line_around_it(written):
     assert all(step.source is None for step in report.findings[0].cycle)
 
 
+INTERCEPTING = MODULE.replace(
+    "    size = 40\n",
+    """\
+    size = 40
+
+    def __getattribute__(self, name):
+        return object.__getattribute__(self, "parent") and object.__getattribute__(self, name)
+
+""",
+)
+
+
+def test_no_property_is_suggested_if_the_class_intercepts_every_access(written):
+    written(INTERCEPTING)
+    report, cut = cut_of(imported())
+    assert cut.label == ".parent"
+    # The getter of a property would call __getattribute__(), which would call the getter.
+    assert "property" not in report.findings[0].advice
+
+
 FIELDS = """\
 import dataclasses
 

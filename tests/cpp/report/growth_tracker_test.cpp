@@ -100,6 +100,49 @@ TEST(GrowthTracker, AddsUpGroupsThatDifferOnlyInSize) {
     EXPECT_EQ(growing.front().unit, model::GrowthUnit::second);
 }
 
+// A cache with one tensor for each sequence length: no two tensors have the same key and shape.
+TEST(GrowthTracker, FindsContainersWhoseItemsDiffer) {
+    GrowthTracker tracker;
+    std::vector<model::LiveOwner> census{group("model.weight", 100)};
+    for (std::uint64_t length = 1; length <= 8; ++length) {
+        model::LiveOwner& item = census.emplace_back(
+            group("model.cache['a]" + std::to_string(length) + "'][0]", 10 + length));
+        item.owner.count = 1;
+        item.owner.shape = std::to_string(10 + length);
+        item.held_by.front().remedy = "remove it from `model.cache`";
+        tracker.add(static_cast<double>(length), census, model::GrowthUnit::step, 0);
+    }
+    const std::vector<model::GrowingOwner> growing = tracker.growing();
+    ASSERT_EQ(growing.size(), 1U);
+    EXPECT_EQ(growing[0].held_by, "model.cache['a]8'][0]");
+    EXPECT_EQ(growing[0].owner.count, 8U);
+    EXPECT_EQ(growing[0].owner.shape, "");
+    EXPECT_EQ(growing[0].bytes, 116U);
+    EXPECT_EQ(growing[0].remedy, "remove items that are no longer needed from `model.cache`");
+}
+
+// `history = torch.cat([history, x])`
+TEST(GrowthTracker, FindsTensorsThatAreReplacedByLargerOnes) {
+    GrowthTracker tracker;
+    for (std::uint64_t length = 1; length <= 8; ++length) {
+        model::LiveOwner history = group("trainer.history", 10 * length);
+        history.owner.shape = std::to_string(length);
+        tracker.add(static_cast<double>(length), {&history, 1}, model::GrowthUnit::step, 0);
+    }
+    ASSERT_EQ(tracker.growing().size(), 1U);
+    EXPECT_EQ(tracker.growing()[0].rate, 10.0);
+}
+
+TEST(GrowthTracker, ListsNoContainerOfAGroupThatGrows) {
+    GrowthTracker tracker;
+    for (std::uint64_t step = 1; step <= 8; ++step) {
+        std::vector<model::LiveOwner> census{group("kept[x]['a']", step), group("kept[x]['b']", 7)};
+        tracker.add(static_cast<double>(step), census, model::GrowthUnit::step, 0);
+    }
+    ASSERT_EQ(tracker.growing().size(), 1U);
+    EXPECT_EQ(tracker.growing()[0].held_by, "kept[x]['a']");
+}
+
 TEST(GrowthTracker, IsBounded) {
     GrowthTracker tracker;
     for (std::uint64_t i = 1; i < 7; ++i) {
