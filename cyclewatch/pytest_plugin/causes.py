@@ -21,14 +21,15 @@ if TYPE_CHECKING:
     from cyclewatch import Finding, Reference
 
 _INDEX = re.compile(r"\[\d+\]")
+_DEFINITION = re.compile(r"\s*((?:class|def|async def)\s+\w+)")
 
 
 def cause_of(finding: Finding, root: Path) -> str:
     """ "cwc1-" and 16 hexadecimal digits. Does not depend on class names and line numbers.
 
     The id is computed from the pattern and, for each reference to cut, the file relative to `root`,
-    the text of the line and the kind of the reference. If no line is known, it is computed from the
-    kinds of the references on the cycle.
+    the text of the line, the classes and functions that contain the line, and the kind of the
+    reference. If no line is known, it is computed from the kinds of the references on the cycle.
     """
     parts = {part for cut in finding.cuts for part in _stored(cut, root)}
     if not parts:
@@ -40,8 +41,26 @@ def cause_of(finding: Finding, root: Path) -> str:
 def _stored(cut: Reference, root: Path) -> Iterator[str]:
     path, _, line = (cut.location or "").rpartition(":")
     if path and line.isdigit():
-        text = linecache.getline(path, int(line)).strip()
-        yield "\t".join([_relative(path, root), text, _kind(cut)])
+        lines = linecache.getlines(path)[: int(line)]
+        text = lines[-1].strip() if lines else ""
+        yield "\t".join([_relative(path, root), *_containing(lines), text, _kind(cut)])
+
+
+def _containing(lines: list[str]) -> Iterator[str]:
+    """The classes and functions that contain the last of `lines`, innermost first.
+
+    They distinguish equal lines, such as a decorator that several functions have.
+    """
+    depth = _indentation(lines[-1]) if lines else 0
+    for line in reversed(lines):
+        found = _DEFINITION.match(line)
+        if found and _indentation(line) < depth:
+            depth = _indentation(line)
+            yield found[1]
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _kind(reference: Reference) -> str:

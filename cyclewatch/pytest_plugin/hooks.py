@@ -87,7 +87,8 @@ class TestHooks:
         run, self._run = self._run, None
         if run is not None:
             with self._check.start_watch() as watch:
-                clear_frames(run.exceptions)
+                if self._settings.clear_tracebacks:
+                    clear_frames(run.exceptions)
                 run.exceptions.clear()
                 self._check.check_released(run, watch)
             if nextitem is not None and mode_for(nextitem, self._settings.mode) == "off":
@@ -150,8 +151,9 @@ class TestHooks:
             run.raised = True
             if text:
                 report.sections.append(("cyclewatch", text))
-            if self._settings.clear_tracebacks:
-                run.exceptions.append(error)
+            # pytest drops the exception of a skipped test before or during the teardown. The
+            # garbage would then be attributed to the teardown.
+            run.exceptions.append(error)
         return report
 
     def _begin(self, item: pytest.Item) -> TestRun | None:

@@ -61,7 +61,8 @@ class TestRun:
     allowances: list[Allowance] = field(default_factory=list)
     # Whether the test was skipped, or failed for another reason.
     raised: bool = False
-    # Exceptions whose frames will be cleared.
+    # The exceptions of the phases. They are kept until the end of the test, and their frames may be
+    # cleared then.
     exceptions: list[BaseException] = field(default_factory=list)
     # The errors that assertions raised in the current phase.
     assertions: ReportedAssertions = field(default_factory=ReportedAssertions)
@@ -179,6 +180,8 @@ class LeakCheck:
         if run.raised:
             # The exception of the failed or skipped test kept these cycles alive.
             _, records = self._classifier.classify(findings, run.item, run.allowances)
+            for record in records:
+                record["fails"] = False
             self._results.records += records
             return
         if findings:

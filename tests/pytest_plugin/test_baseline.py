@@ -100,6 +100,35 @@ def test_both():
     run(*OPTIONS, test_it=third, apart=True).assert_outcomes(failed=1)
 
 
+def test_equal_lines_of_different_functions_are_different_causes(run, project):
+    project.makepyfile(
+        factory="""
+import leaky
+
+def plain(function):
+    return function
+
+class First(leaky.Trainer):
+    def __init__(self):
+        self.buffer = leaky.Buffer(1000)
+        @plain
+        def call(): return self
+        self.call = call
+
+class Second(leaky.Trainer):
+    def __init__(self):
+        self.buffer = leaky.Buffer(1000)
+        @plain
+        def call(): return self
+        self.call = call
+"""
+    )
+    first = "import factory\ndef test_it(): factory.First()\n"
+    run(*UPDATE, test_it=first).assert_outcomes(failed=1)
+    run(*OPTIONS, test_it=first).assert_outcomes(passed=1)
+    run(*OPTIONS, test_it=first.replace("First", "Second")).assert_outcomes(failed=1)
+
+
 def test_baseline_of_signatures_is_read(run, baseline):
     by_cause = entries(baseline)
     result = run("--cyclewatch", test_it=OLD)

@@ -11,6 +11,27 @@ def test_last_failed_runs_the_leaking_test_again(run):
     run("--cyclewatch", "-pcacheprovider", "--lf").assert_outcomes(failed=1)
 
 
+@pytest.mark.parametrize("kind", ["tensors"], indirect=True)
+@pytest.mark.parametrize("where", ["test", "fixture"])
+def test_skipped_test_does_not_fail_for_what_its_exception_keeps_alive(check, where):
+    check(
+        """
+@pytest.fixture
+def skipping():
+    engine = leaky.Buffer(1000)
+    pytest.skip("later")
+
+def test_it(%s):
+    buffer = leaky.Buffer(1000)
+    pytest.skip("later")
+"""
+        % ("skipping" if where == "fixture" else ""),
+        apart=True,
+        skipped=1,
+        warnings=0,
+    )
+
+
 def test_skip_xfail_and_parameters(check):
     result = check(
         """
