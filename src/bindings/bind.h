@@ -35,6 +35,9 @@ void bind_devices(pybind11::module_& module);
 // not change once a Python object refers to it.
 void bind_report(pybind11::module_& module);
 
+// report_fields(), the fields of a report.
+void bind_field_table(pybind11::module_& module);
+
 // Adds the to_<format>() methods, save() and load() to `report_class`. Adds load_report(),
 // write_file(), format_names() and text helpers to `module`.
 void bind_render(pybind11::module_& module, ReportClass& report_class);

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "bindings/bind.h"
+#include "bindings/bind_fields.h"
 #include "bindings/values.h"
 #include "device/device_memory.h"
 #include "device/device_records.h"
@@ -18,35 +19,11 @@ namespace {
 
 void bind_memory_breakdown(py::module_& module) {
     using Self = model::MemoryBreakdown;
-    py::class_<Self, std::shared_ptr<Self>> added(
-        module,
-        "MemoryBreakdown",
-        "What the memory of a CUDA device was used for, in bytes.\n\n"
-        "The values of all attributes except `collection` add up to `DeviceRecord.total`.\n\n"
-        "Examples:\n"
-        "    >>> for record in report.device_records:\n"
-        "    ...     if record.memory is not None:\n"
-        "    ...         print(record.device, record.memory.dead, record.memory.free)");
-    of_package(added)
-        .def_readonly("collection",
-                      &Self::collection,
-                      "`Collection.number` of the collection before which the memory was divided "
-                      "in this way; 0 in `DeviceRecord.memory_now`.")
-        .def_readonly("live", &Self::live, "Allocated by torch, without `dead`.")
-        .def_readonly("dead", &Self::dead, "Used by unreachable tensors.")
-        .def_readonly(
-            "torch_cache", &Self::torch_cache, "Reserved by torch's allocator but not allocated.")
-        .def_readonly("pool_used",
-                      &Self::pool_used,
-                      "Allocated with `cudaMallocAsync()` by other libraries than torch.")
-        .def_readonly(
-            "pool_cache", &Self::pool_cache, "Reserved for `cudaMallocAsync()` but not allocated.")
-        .def_readonly("graphs", &Self::graphs, "Reserved for allocations in captured graphs.")
-        .def_readonly("other",
-                      &Self::other,
-                      "Everything else in use: CUDA contexts, allocations by other libraries, and "
-                      "other processes.")
-        .def_readonly("free", &Self::free, "Not in use.")
+    add_struct<Self>(module,
+                     "Examples:\n"
+                     "    >>> for record in report.device_records:\n"
+                     "    ...     if record.memory is not None:\n"
+                     "    ...         print(record.device, record.memory.dead, record.memory.free)")
         .def("__repr__", [](const Self& self) {
             return "<MemoryBreakdown" +
                    (self.collection == 0 ? ""
@@ -58,45 +35,10 @@ void bind_memory_breakdown(py::module_& module) {
 
 void bind_device_record(py::module_& module) {
     using Self = model::DeviceRecord;
-    py::class_<Self, std::shared_ptr<Self>> added(
-        module,
-        "DeviceRecord",
-        "A CUDA device that contained unreachable tensors.\n\n"
-        "Examples:\n"
-        "    >>> for record in report.device_records:\n"
-        "    ...     print(record.device, record.name, record.uuid, record.total)");
-    of_package(added)
-        .def_readonly("process", &Self::process, "Index of the process in `Report.processes`.")
-        .def_readonly("device", &Self::device, "The device: 'cuda:0'.")
-        .def_readonly("name", &Self::name, "The device's name: 'NVIDIA H100 80GB HBM3'.")
-        .def_property_readonly(
-            "uuid",
-            text_or_none(&Self::uuid),
-            "The UUID without the prefix that nvidia-smi prints; None if unknown.")
-        .def_readonly("pci_id", &Self::pci_id, "The PCI id: '0000:65:00.0'.")
-        .def_readonly("total", &Self::total, "Capacity in bytes.")
-        .def_property_readonly("runtime_version",
-                               int_or_none<0>(&Self::runtime_version),
-                               "Version of the CUDA runtime: 13000 for CUDA 13.0. None if the "
-                               "program uses only the driver API.")
-        .def_readonly("driver_version",
-                      &Self::driver_version,
-                      "The newest CUDA version that the driver supports: 13010 for CUDA 13.1.")
-        .def_property_readonly("error",
-                               text_or_none(&Self::error),
-                               "Name of the CUDA error that was pending before a collection: "
-                               "'cudaErrorIllegalAddress'. None if there was none.")
-        .def_property_readonly(
-            "memory",
-            part_or_none(&Self::memory),
-            "What the memory was used for before the collection that freed the most; None if "
-            "unknown.")
-        .def_property_readonly(
-            "memory_now",
-            part_or_none(&Self::memory_now),
-            "What the memory was used for when the report was created or the watch stopped; None "
-            "if unknown. `dead` is 0: tensors that became unreachable after the last collection "
-            "are part of `live`.")
+    add_struct<Self>(module,
+                     "Examples:\n"
+                     "    >>> for record in report.device_records:\n"
+                     "    ...     print(record.device, record.name, record.uuid, record.total)")
         .def("__repr__", [](const Self& self) {
             return "<DeviceRecord of " + quoted(self.device) + ": " + self.name + ", " +
                    base::format_bytes(self.total) + ">";

@@ -88,6 +88,7 @@ PYBIND11_MODULE(_native_if_supported, module, pybind11::mod_gil_not_used()) {
     reset_locks_after_fork();
     cyclewatch::bindings::bind_catalog(module);
     cyclewatch::bindings::bind_report(module);
+    cyclewatch::bindings::bind_field_table(module);
     cyclewatch::bindings::bind_retention(module);
     cyclewatch::bindings::bind_watch(module);
     disable_pickling(module);

@@ -8,7 +8,6 @@
 #include <pybind11/pybind11.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,29 +28,6 @@ py::list views(const std::shared_ptr<Parent>& parent, std::vector<Item>& items) 
     return list;
 }
 
-template <typename Parent, typename Item>
-auto list_of(std::vector<Item> Parent::*member) {
-    return [member](const std::shared_ptr<Parent>& self) { return views(self, (*self).*member); };
-}
-
-// An empty list if the member is not set.
-template <typename Parent, typename Item>
-auto list_of(std::optional<std::vector<Item>> Parent::*member) {
-    return [member](const std::shared_ptr<Parent>& self) {
-        auto& items = (*self).*member;
-        return items ? views(self, *items) : py::list();
-    };
-}
-
-// None if the member is not set.
-template <typename Parent, typename Part>
-auto part_or_none(std::optional<Part> Parent::*member) {
-    return [member](const std::shared_ptr<Parent>& self) {
-        auto& part = (*self).*member;
-        return part ? std::shared_ptr<Part>(self, &*part) : nullptr;
-    };
-}
-
 inline py::object text_or_none(const std::string& text) {
     return text.empty() ? py::object(py::none()) : py::object(py::str(text));
 }
@@ -66,17 +42,11 @@ auto word_of(Enum Class::*member) {
     return [member](const Class& self) { return model::word_of(self.*member); };
 }
 
-template <auto kUnknown, typename Class, typename Integer>
-auto int_or_none(Integer Class::*member) {
-    return [member](const Class& self) {
-        const Integer value = self.*member;
-        return value == kUnknown ? py::object(py::none()) : py::object(py::int_(value));
-    };
-}
-
 // Throws ValueError if a device name is invalid.
 device::DeviceSelection selected(const std::vector<std::string>& devices);
 
+inline constexpr const char* kShapeDoc =
+    "The dimensions, outermost first; None if the owner has no shape.";
 // "[2, 3]" -> (2, 3). Symbolic dimensions and other text remain strings. None for "".
 py::object shape_or_none(const std::string& text);
 

@@ -172,16 +172,16 @@ template <typename T>
 requires std::is_class_v<T>
 void read(const json& value, const std::string& path, T& fields) {
     require(value.is_object(), path, "an object", value);
-    auto read_field = [&]<typename Field>(const char* name, Field& field) {
-        const std::string field_path = path.empty() ? name : path + "." + name;
-        const auto found = value.find(name);
-        if constexpr (is_optional<Field>) {
+    auto read_field = [&]<typename Member>(const auto& field, Member& member) {
+        const std::string field_path = path.empty() ? field.name : path + "." + field.name;
+        const auto found = value.find(field.name);
+        if constexpr (is_optional<Member>) {
             if (found != value.end()) {
-                read(*found, field_path, field.emplace());
+                read(*found, field_path, member.emplace());
             }
         } else {
             if (found != value.end()) {
-                read(*found, field_path, field);
+                read(*found, field_path, member);
             } else {
                 fail(field_path, "this field is missing");
             }

@@ -71,11 +71,11 @@ class Converter {
 
     template <typename T>
     void add_fields(Json& object, const T& fields) const {
-        auto add = [&]<typename Field>(const char* name, const Field& field) {
-            if constexpr (!is_optional<Field>) {
-                object[name] = convert(field);
-            } else if (field) {
-                object[name] = convert(*field);
+        auto add = [&]<typename Member>(const auto& field, const Member& member) {
+            if constexpr (!is_optional<Member>) {
+                object[field.name] = convert(member);
+            } else if (member) {
+                object[field.name] = convert(*member);
             }
         };
         visit_fields(add, fields);
@@ -87,14 +87,14 @@ class Converter {
     template <typename T>
     Json columns_of(const std::vector<T>& items) const {
         Json columns = Json::object();
-        auto add_column = [&](const char* name, const auto& /*field*/) {
-            columns[name] = Json::array();
+        auto add_column = [&](const auto& field, const auto& /*member*/) {
+            columns[field.name] = Json::array();
         };
         const T any{};
         visit_fields(add_column, any);
         for (const T& item : items) {
-            auto add = [&](const char* name, const auto& field) {
-                columns[name].push_back(convert(field));
+            auto add = [&](const auto& field, const auto& member) {
+                columns[field.name].push_back(convert(member));
             };
             visit_fields(add, item);
         }

@@ -1,237 +1,219 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of a report, listed once for the JSON writer and reader. A field has the same name in
-// the file and in the model. A change to these lists changes the format, so update docs/formats/
-// and, if necessary, model::kReportSchemaVersion.
+// The fields of a report, each declared once, here and in the headers included below. The JSON
+// writer and reader and the properties in Python use these lists. scripts/report_fields.py writes
+// the JSON schema, the viewer's types and the type stub from them. A change to these lists changes
+// the format, so update docs/formats/report_json.md and, if necessary, model::kReportSchemaVersion.
 #pragma once
 
-#include <concepts>
-#include <optional>
 #include <string_view>
-#include <type_traits>
+#include <tuple>
 
+#include "format/field.h"
+#include "format/finding_fields.h"
+#include "format/observation_fields.h"
+#include "format/retention_fields.h"
 #include "model/report.h"
 
 namespace cyclewatch::format {
 
 inline constexpr std::string_view kSchemaName = "cyclewatch-report";
 
-template <typename T>
-inline constexpr bool is_optional = false;
-template <typename T>
-inline constexpr bool is_optional<std::optional<T>> = true;
+template <>
+struct Fields<model::ProgramInfo> {
+    using Self = model::ProgramInfo;
+    static constexpr const char* name = "Program";
+    static constexpr const char* text = "A process that was watched.";
+    static constexpr auto list = std::tuple{
+        CYCLEWATCH_FIELD(
+            script, "Name of the script, without directory and suffix; empty if there is none"),
+        CYCLEWATCH_FIELD(pid, "The process id"),
+        CYCLEWATCH_FIELD(rank,
+                         "Value of the environment variable RANK",
+                         {.unknown = "if it was not set", .none = -1}),
+        CYCLEWATCH_FIELD(python_version, "Version of CPython: '3.11.9'"),
+        CYCLEWATCH_FIELD(cyclewatch_version, "Version of cyclewatch"),
+        CYCLEWATCH_FIELD(
+            started_at,
+            "Start time of the watch, in UTC and ISO 8601 format: '2026-01-31T12:00:00Z'"),
+        CYCLEWATCH_FIELD(strategy,
+                         "How unreachable objects were found: 'ride-along' or 'heap-scan'"),
+        CYCLEWATCH_FIELD(
+            unexamined,
+            "The objects that nothing had examined when the report was written; empty if a scan or "
+            "a full collection examined all objects at the end of the watch",
+            {.unknown = "if an earlier version wrote the report"}),
+    };
+};
 
-template <typename T, typename Model>
-concept Either = std::same_as<std::remove_const_t<T>, Model>;
+template <>
+struct Fields<model::CensusTime> {
+    using Self = model::CensusTime;
+    static constexpr const char* name = "CensusTime";
+    static constexpr const char* text = "When the latest census of a process was taken.";
+    static constexpr auto list = std::tuple{
+        CYCLEWATCH_FIELD(process, "Index of the process in `Report.processes`"),
+        CYCLEWATCH_FIELD(at, "Seconds from the start of the watch to the census"),
+        CYCLEWATCH_FIELD(step,
+                         "The last step number passed to Watch.step() before the census",
+                         {.unknown = "if there was none", .none = -1}),
+    };
+};
 
-// CYCLEWATCH_FIELDS(Type, a, b, ...) defines visit_fields(visit, object), which calls
-// visit("a", object.a), visit("b", object.b) and so on, in file order. A field of type
-// std::optional may be missing from the file.
-#define CYCLEWATCH_FIELDS(Type, ...)                                   \
-    void visit_fields(auto& visit, Either<model::Type> auto& object) { \
-        CYCLEWATCH_SCAN(CYCLEWATCH_VISIT(__VA_ARGS__))                 \
-    }                                                                  \
-    static_assert(true, "for the semicolon")
-// A macro does not expand recursively, so each expansion defers the rest of the list to the next
-// scan. 64 scans allow 64 fields.
-#define CYCLEWATCH_VISIT(field, ...) \
-    visit(#field, object.field);     \
-    __VA_OPT__(CYCLEWATCH_VISIT_REST CYCLEWATCH_NOTHING()()(__VA_ARGS__))
-#define CYCLEWATCH_VISIT_REST() CYCLEWATCH_VISIT
-#define CYCLEWATCH_NOTHING()
-#define CYCLEWATCH_SCAN(...) \
-    CYCLEWATCH_SCAN_16(CYCLEWATCH_SCAN_16(CYCLEWATCH_SCAN_16(CYCLEWATCH_SCAN_16(__VA_ARGS__))))
-#define CYCLEWATCH_SCAN_16(...) \
-    CYCLEWATCH_SCAN_4(CYCLEWATCH_SCAN_4(CYCLEWATCH_SCAN_4(CYCLEWATCH_SCAN_4(__VA_ARGS__))))
-#define CYCLEWATCH_SCAN_4(...) \
-    CYCLEWATCH_SCAN_1(CYCLEWATCH_SCAN_1(CYCLEWATCH_SCAN_1(CYCLEWATCH_SCAN_1(__VA_ARGS__))))
-#define CYCLEWATCH_SCAN_1(...) __VA_ARGS__
+template <>
+struct Fields<model::GenerationTotals> {
+    using Self = model::GenerationTotals;
+    static constexpr const char* name = "GenerationTotals";
+    static constexpr const char* text =
+        "All collections of one generation; in a merged report, of all processes.";
+    static constexpr auto list = std::tuple{
+        CYCLEWATCH_FIELD(generation, "The generation, as in `gc.callbacks`"),
+        CYCLEWATCH_FIELD(collections, "Number of collections"),
+        CYCLEWATCH_FIELD(
+            seconds,
+            "Total time of the collections in seconds, excluding the time spent in the watch"),
+        CYCLEWATCH_FIELD(share, "`seconds` divided by the duration of the watch"),
+        CYCLEWATCH_FIELD(examined,
+                         "Number of objects that the collections examined",
+                         {.unknown = "before CPython 3.15, which counts them"}),
+        CYCLEWATCH_FIELD(reclaimed, "Number of objects that the collections freed"),
+        CYCLEWATCH_FIELD(freeing, "Number of collections that freed device memory"),
+        CYCLEWATCH_FIELD(
+            freeing_seconds,
+            "The part of `seconds` that was spent in collections that freed device memory"),
+        CYCLEWATCH_FIELD(freed_bytes,
+                         "Device bytes that the collections freed on the watched devices, counting "
+                         "each storage once"),
+    };
+};
 
-CYCLEWATCH_FIELDS(ProgramInfo,
-                  script,
-                  pid,
-                  rank,
-                  python_version,
-                  cyclewatch_version,
-                  started_at,
-                  strategy,
-                  unexamined);
+template <>
+struct Fields<model::Stats> {
+    using Self = model::Stats;
+    static constexpr const char* name = "Stats";
+    static constexpr const char* text =
+        "Statistics of a watch; in a merged report, of all processes.";
+    static constexpr auto list = std::tuple{
+        CYCLEWATCH_FIELD(collections, "Number of collections"),
+        CYCLEWATCH_FIELD(scans, "Number of scans without a collection"),
+        CYCLEWATCH_FIELD(unreachable, "Number of unreachable objects"),
+        CYCLEWATCH_FIELD(owners, "Number of unreachable tensor owners"),
+        CYCLEWATCH_FIELD(findings, "Number of distinct findings"),
+        CYCLEWATCH_FIELD(seconds,
+                         "Seconds spent in the watch during collections, scans and censuses"),
+        CYCLEWATCH_FIELD(
+            collection_seconds,
+            "Total time of all collections in seconds, including the time spent in the watch"),
+        CYCLEWATCH_FIELD(elapsed, "Seconds since the start of the watch"),
+        CYCLEWATCH_FIELD(skipped, "The number of omissions, by reason"),
+        CYCLEWATCH_FIELD(
+            generations,
+            "The totals of all collections by generation, youngest first. Scans are not included.",
+            {.python = kNotInPython}),
+    };
+};
 
-CYCLEWATCH_FIELDS(CensusTime, process, at, step);
+template <>
+struct Fields<model::MemoryBreakdown> {
+    using Self = model::MemoryBreakdown;
+    static constexpr const char* name = "MemoryBreakdown";
+    static constexpr const char* text =
+        "What the memory of a CUDA device was used for, in bytes. The values of all attributes "
+        "except `collection` add up to `DeviceRecord.total`.";
+    static constexpr auto list = std::tuple{
+        CYCLEWATCH_FIELD(collection,
+                         "`Collection.number` of the collection before which the memory was "
+                         "divided in this way"),
+        CYCLEWATCH_FIELD(live, "Allocated by torch, without `dead`"),
+        CYCLEWATCH_FIELD(dead, "Used by unreachable tensors"),
+        CYCLEWATCH_FIELD(torch_cache, "Reserved by torch's allocator but not allocated"),
+        CYCLEWATCH_FIELD(pool_used,
+                         "Allocated with `cudaMallocAsync()` by other libraries than torch"),
+        CYCLEWATCH_FIELD(pool_cache, "Reserved for `cudaMallocAsync()` but not allocated"),
+        CYCLEWATCH_FIELD(graphs, "Reserved for allocations in captured graphs"),
+        CYCLEWATCH_FIELD(other,
+                         "Everything else in use: CUDA contexts, allocations by other libraries, "
+                         "and other processes"),
+        CYCLEWATCH_FIELD(free, "Not in use"),
+    };
+};
 
-CYCLEWATCH_FIELDS(GenerationTotals,
-                  generation,
-                  collections,
-                  seconds,
-                  share,
-                  examined,
-                  reclaimed,
-                  freeing,
-                  freeing_seconds,
-                  freed_bytes);
+template <>
+struct Fields<model::DeviceRecord> {
+    using Self = model::DeviceRecord;
+    static constexpr const char* name = "DeviceRecord";
+    static constexpr const char* text = "A CUDA device that contained unreachable tensors.";
+    static constexpr auto list = std::tuple{
+        CYCLEWATCH_FIELD(process, "Index of the process in `Report.processes`"),
+        CYCLEWATCH_FIELD(device, "The device: 'cuda:0'"),
+        CYCLEWATCH_FIELD(name, "The device's name: 'NVIDIA H100 80GB HBM3'"),
+        CYCLEWATCH_FIELD(
+            uuid, "The UUID without the prefix that nvidia-smi prints", {.unknown = "if unknown"}),
+        CYCLEWATCH_FIELD(pci_id, "The PCI id: '0000:65:00.0'"),
+        CYCLEWATCH_FIELD(total, "Capacity in bytes"),
+        CYCLEWATCH_FIELD(runtime_version,
+                         "Version of the CUDA runtime: 13000 for CUDA 13.0",
+                         {.unknown = "if the program uses only the driver API"}),
+        CYCLEWATCH_FIELD(driver_version,
+                         "The newest CUDA version that the driver supports: 13010 for CUDA 13.1"),
+        CYCLEWATCH_FIELD(error,
+                         "Name of the CUDA error that was pending before a collection: "
+                         "'cudaErrorIllegalAddress'",
+                         {.unknown = "if there was none"}),
+        CYCLEWATCH_FIELD(memory,
+                         "What the memory was used for before the collection that freed the most",
+                         {.unknown = "if unknown"}),
+        CYCLEWATCH_FIELD(
+            memory_now,
+            "What the memory was used for when the report was created or the watch stopped. `dead` "
+            "is 0: tensors that became unreachable after the last collection are part of `live`.",
+            {.unknown = "if unknown"}),
+    };
+};
 
-CYCLEWATCH_FIELDS(Stats,
-                  collections,
-                  scans,
-                  unreachable,
-                  owners,
-                  findings,
-                  seconds,
-                  collection_seconds,
-                  elapsed,
-                  skipped,
-                  generations);
-
-CYCLEWATCH_FIELDS(SourceExcerpt, first_line, line, start_column, end_column, lines);
-
-CYCLEWATCH_FIELDS(Reference,
-                  holder,
-                  holder_path,
-                  references,
-                  label,
-                  target,
-                  location,
-                  base_class,
-                  reason,
-                  raw_path,
-                  payload,
-                  source);
-
-CYCLEWATCH_FIELDS(
-    OwnerSummary, type, device, bytes, shape, dtype, path, count, allocated_at, allocation_stack);
-
-CYCLEWATCH_FIELDS(Picture::Item, text, detail, on_cycle, owner, bytes, allocation_stack);
-
-CYCLEWATCH_FIELDS(Picture::Arrow, from, to, label, on_cycle, cut);
-
-CYCLEWATCH_FIELDS(Picture, items, arrows, omitted_items);
-
-CYCLEWATCH_FIELDS(ProcessOccurrences, process, occurrences, retained_bytes, first_seen, first_step);
-
-CYCLEWATCH_FIELDS(Variant, signature, name, title, location, occurrences, bytes);
-
-CYCLEWATCH_FIELDS(Finding,
-                  signature,
-                  pattern,
-                  title,
-                  remedy,
-                  advice,
-                  cost,
-                  status,
-                  status_reason,
-                  collected,
-                  retained_bytes,
-                  shared_bytes,
-                  shared_with,
-                  attributed_bytes,
-                  occurrences,
-                  largest_bytes,
-                  byte_seconds,
-                  cycle,
-                  cut,
-                  omitted_cuts,
-                  tie,
-                  freed_share,
-                  alternatives,
-                  owners,
-                  omitted_owners,
-                  variants,
-                  omitted_variants,
-                  picture,
-                  first_seen,
-                  last_seen,
-                  dead_for_at_most,
-                  first_collection,
-                  collections,
-                  scans,
-                  by_process,
-                  verdict,
-                  note);
-
-CYCLEWATCH_FIELDS(DeviceMemory, device, used_before, used_after, total, source);
-
-CYCLEWATCH_FIELDS(MemoryBreakdown,
-                  collection,
-                  live,
-                  dead,
-                  torch_cache,
-                  pool_used,
-                  pool_cache,
-                  graphs,
-                  other,
-                  free);
-
-CYCLEWATCH_FIELDS(DeviceRecord,
-                  process,
-                  device,
-                  name,
-                  uuid,
-                  pci_id,
-                  total,
-                  runtime_version,
-                  driver_version,
-                  error,
-                  memory,
-                  memory_now);
-
-CYCLEWATCH_FIELDS(FindingPart, signature, occurrences, retained_bytes);
-
-CYCLEWATCH_FIELDS(CollectionRecord,
-                  process,
-                  number,
-                  generation,
-                  scan,
-                  started_at,
-                  duration,
-                  own_seconds,
-                  dead_for_at_most,
-                  unreachable,
-                  owners,
-                  released_bytes,
-                  step,
-                  device_memory,
-                  findings,
-                  note);
-
-CYCLEWATCH_FIELDS(PathRoot, kind, text, location);
-
-CYCLEWATCH_FIELDS(RetentionPath, root, references, cut, cut_frees, remedy, text);
-
-CYCLEWATCH_FIELDS(LiveOwner, process, owner, bytes, category, held_by);
-
-CYCLEWATCH_FIELDS(GrowingOwner,
-                  process,
-                  owner,
-                  bytes,
-                  held_by,
-                  rate,
-                  unit,
-                  until_full,
-                  census_bytes,
-                  graph_nodes,
-                  graph_nodes_rate,
-                  remedy);
-
-CYCLEWATCH_FIELDS(Report,
-                  processes,
-                  devices,
-                  findings,
-                  retained_bytes,
-                  collections,
-                  omitted_collections,
-                  growing,
-                  live_owners,
-                  device_records,
-                  censuses,
-                  stats,
-                  notes);
-
-#undef CYCLEWATCH_FIELDS
-#undef CYCLEWATCH_VISIT
-#undef CYCLEWATCH_VISIT_REST
-#undef CYCLEWATCH_NOTHING
-#undef CYCLEWATCH_SCAN
-#undef CYCLEWATCH_SCAN_16
-#undef CYCLEWATCH_SCAN_4
-#undef CYCLEWATCH_SCAN_1
+template <>
+struct Fields<model::Report> {
+    using Self = model::Report;
+    static constexpr const char* name = "Report";
+    static constexpr const char* text = "The result of a watch.";
+    static constexpr auto list = std::tuple{
+        CYCLEWATCH_FIELD(processes,
+                         "The watched processes. In a merged report, they are ordered by rank, "
+                         "then pid. Never empty."),
+        CYCLEWATCH_FIELD(devices, "The watched devices, as passed by the user"),
+        CYCLEWATCH_FIELD(findings,
+                         "The findings, sorted by `retained_bytes + shared_bytes`, largest first"),
+        CYCLEWATCH_FIELD(
+            retained_bytes,
+            "Device bytes of all unreachable tensor owners, counting each storage once"),
+        CYCLEWATCH_FIELD(
+            collections,
+            "The collections and scans that found tensor owners, ordered by process and time. For "
+            "a long run, the list is a sample: the collections are divided into groups of equal "
+            "size, and each entry is the collection that freed the most memory in its group."),
+        CYCLEWATCH_FIELD(
+            omitted_collections,
+            "Number of collections and scans that found tensor owners but are not listed"),
+        CYCLEWATCH_FIELD(growing,
+                         "Groups of tensors whose memory use rose at 3 or more of the last 5 "
+                         "censuses, fastest-growing first; at most 100 for each process",
+                         {.unknown = "if the watch took no census"}),
+        CYCLEWATCH_FIELD(live_owners,
+                         "The largest groups of reachable tensors in the last census or when "
+                         "`cyclewatch attach` ran, largest first; at most 100 for each process",
+                         {.unknown = "if there was neither"}),
+        CYCLEWATCH_FIELD(
+            device_records,
+            "The CUDA devices that contained unreachable tensors, ordered by process and device",
+            {.unknown = "if CUDA was not in use or could not be queried"}),
+        CYCLEWATCH_FIELD(censuses,
+                         "When `growing` and `live_owners` were recorded, one entry for each "
+                         "process that took a census",
+                         {.unknown = "if there was no census"}),
+        CYCLEWATCH_FIELD(stats, "Statistics of the watch when the report was created"),
+        CYCLEWATCH_FIELD(notes,
+                         "Sentences that describe which data was truncated or skipped",
+                         {.python = kNotInPython}),
+    };
+};
 
 }  // namespace cyclewatch::format

@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -201,6 +202,15 @@ def test_schema_describes_every_field_of_the_golden_report():
         without = {**schema, "$defs": {**schema["$defs"], name: False}}
         with pytest.raises(jsonschema.ValidationError):  # the report has such an item
             jsonschema.validate(report, without)
+
+
+def test_generated_files_match_the_field_table():
+    script = ROOT / "scripts" / "report_fields.py"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, script, "--check"], env=environment, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def by_generation(report):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formats numbers like src/base/text.cpp.
-import type { Process } from "../report/schema";
+import type { Program } from "../report/schema";
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] as const;
 
@@ -45,7 +45,7 @@ export function counted(count: number, singular: string, plural = `${singular}s`
     return `${formatCount(count)} ${count === 1 ? singular : plural}`;
 }
 
-export function processName(process: Process | undefined): string {
+export function processName(process: Program | undefined): string {
     if (process === undefined) {
         return "unknown process";
     }

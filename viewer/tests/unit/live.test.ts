@@ -15,7 +15,12 @@ function group(part: Partial<LiveOwner>): LiveOwner {
     return { ...template, ...part };
 }
 
-const model = { root: { kind: "local variable", text: "train() local model", location: "" }, text: "train() local model -> model.weight" };
+const model: LiveOwner["held_by"][number] = {
+    root: { kind: "local variable", text: "train() local model", location: "" },
+    references: [],
+    cut_frees: false,
+    text: "train() local model -> model.weight",
+};
 const owners = [
     group({ bytes: 30, category: "parameter", held_by: [model] }),
     group({ bytes: 20, category: "parameter", held_by: [] }),
