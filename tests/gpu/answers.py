@@ -9,7 +9,7 @@ import gc
 import threading
 
 import support
-from probes import cuda
+from probes import cuda_api as cuda
 from probes.device import Device
 from support import BLOCK, cycle, leak, watching
 

@@ -6,7 +6,7 @@ import os
 
 import plan
 import support
-from probes import cuda
+from probes import cuda_api as cuda
 from support import BLOCK, leak, watching
 
 MIB = 1 << 20

@@ -11,7 +11,7 @@ import threading
 
 import support
 import torch
-from probes import cuda
+from probes import cuda_api as cuda
 from support import BLOCK, collect, cycle, leak, watching
 
 import cyclewatch

@@ -97,7 +97,7 @@ class Runner:
 
     def device_problem(self):
         """Say why there is no device, or return an empty text."""
-        program = HERE / "probes" / "cuda.py"
+        program = HERE / "probes" / "cuda_api.py"
         status, output, errors = self.process([sys.executable, program], DEVICE_SECONDS, "device")
         if status is None:
             return f"the NVIDIA driver does not answer within {DEVICE_SECONDS} seconds"

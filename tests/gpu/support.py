@@ -85,7 +85,7 @@ def device_problem():
     """Say why there is no device, or return an empty text. Does not initialize CUDA."""
     problem = os.environ.get(PROBLEM)
     if problem is None:
-        program = Path(__file__).parent / "probes" / "cuda.py"
+        program = Path(__file__).parent / "probes" / "cuda_api.py"
         command = [sys.executable, str(program)]
         problem = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout.strip()
     return problem

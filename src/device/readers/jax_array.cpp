@@ -84,7 +84,8 @@ OwnedRef JaxReader::value(PyObject* object, const OwnedRef& name) const noexcept
     PyObject* const attribute = defined(Py_TYPE(object), name.get());
     OwnedRef function = python::borrow(attribute);
     if (attribute != nullptr && Py_IS_TYPE(attribute, &PyProperty_Type)) {
-        function = c_attribute(attribute, names_.fget.get());
+        // A C attribute of a builtin type, which c_attribute() does not find since CPython 3.12.
+        function = python::steal(PyObject_GetAttr(attribute, names_.fget.get()));
     }
     OwnedRef result = python::steal(
         is_bound_by_jaxlib(function.get()) ? PyObject_CallOneArg(function.get(), object) : nullptr);

@@ -5,7 +5,7 @@ import ctypes
 from ctypes import byref, c_int, c_size_t, c_ulonglong, c_void_p
 
 import support
-from probes import cuda
+from probes import cuda_api as cuda
 
 CAPTURE_MODES = {"global": 0, "thread_local": 1, "relaxed": 2}
 NON_BLOCKING = 1

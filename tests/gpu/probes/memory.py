@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import plan  # noqa: E402
 import support  # noqa: E402
-from probes import cuda  # noqa: E402
+from probes import cuda_api as cuda  # noqa: E402
 from probes.device import Device  # noqa: E402
 
 MIB = 1 << 20

@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import support  # noqa: E402
-from probes import cuda  # noqa: E402
+from probes import cuda_api as cuda  # noqa: E402
 
 SECONDS_PER_QUERY = 15
 # Never the first CUDA calls of a process: cyclewatch asks these before anything else.

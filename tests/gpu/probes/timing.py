@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import support  # noqa: E402
-from probes import cuda  # noqa: E402
+from probes import cuda_api as cuda  # noqa: E402
 from probes.device import Device  # noqa: E402
 
 CALLS = 200
