@@ -40,7 +40,7 @@ from cyclewatch.periodic_collection import collect_at
 from cyclewatch.registered_owners import register_owner, unregister_owner
 from cyclewatch.retention import assert_released, live_owners, why_alive
 from cyclewatch.retrying import retry_on_oom
-from cyclewatch.scanning import dead_bytes, scan
+from cyclewatch.scanning import dead_bytes, never_freed, scan
 from cyclewatch.watches import (
     Watch,
     observe_tensor_cycles,
@@ -91,6 +91,7 @@ __all__ = [
     "live_owners",
     "memory",
     "metrics",
+    "never_freed",
     "observe_tensor_cycles",
     "oom_autopsy",
     "patterns",

@@ -13,6 +13,7 @@ from cyclewatch.code_roots import update_roots
 from cyclewatch.configuration import read_configuration
 from cyclewatch.finding_warnings import log, warn
 from cyclewatch.source_lines import excerpts
+from cyclewatch.torch_proof import require_gil, torch_layout
 from cyclewatch.workers import WorkerEnd, is_worker
 
 # Importing typing would take longer than importing this package.
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from cyclewatch.out_of_memory import oom_autopsy
 
 _LARGEST_STEP = 2**63 - 1
+_SETTLED_AFTER = 2  # steps, see never_freed()
 
 # The watches that were active when this list was last used, oldest first.
 _started: list[Watch] = []
@@ -52,15 +54,17 @@ class Watch:
         1
     """
 
-    __slots__ = ("_autopsy", "_native_watch", "_recorder")
+    __slots__ = ("_autopsy", "_native_watch", "_never_freed", "_recorder")
 
     def __init__(
         self,
         native_watch: NativeWatch,
         autopsy: oom_autopsy | None = None,
         recorder: MemoryRecorder | None = None,
+        never_freed: bool = False,
     ) -> None:
         """Internal; use :func:`watch`."""
+        self._never_freed = never_freed
         self._native_watch = native_watch
         self._autopsy = autopsy
         self._recorder = recorder
@@ -134,6 +138,8 @@ class Watch:
         if self._recorder is not None:
             self._recorder.poke()
         self._native_watch.step(step)
+        if self._never_freed:
+            self._native_watch.find_never_freed(torch_layout(), _SETTLED_AFTER)
 
     def metrics(self) -> dict[str, float]:
         """Return the values that :func:`cyclewatch.metrics` describes, for this watch.
@@ -361,10 +367,17 @@ def watch(
     census_every: int = 0,
     steps: tuple[int, int] | None = None,
     record_history: int = 0,
+    never_freed: bool = False,
 ) -> Watch:
     """Watch without issuing warnings or writing files; :meth:`Watch.report` returns the findings.
 
-    For arguments and errors, see :func:`warn_tensor_cycles`.
+    For the other arguments and errors, see :func:`warn_tensor_cycles`.
+
+    Args:
+        never_freed: :meth:`Watch.step` also searches for tensors that no collection can free, as
+            :func:`never_freed` does with ``settle=2``. Each search takes about as long as
+            ``gc.collect()`` and is not limited by `budget`, so use it to search for a leak only.
+            Not available on free-threaded builds (RuntimeError).
 
     Examples:
         >>> with cyclewatch.watch(devices="cpu") as watch:
@@ -383,6 +396,7 @@ def watch(
         census_every=census_every,
         steps=steps,
         record_history=record_history,
+        never_freed=never_freed,
         on_log=log,
     )
 
@@ -420,6 +434,7 @@ def start(
     steps: tuple[int, int] | None = None,
     follow_steps: bool = False,
     record_history: int = 0,
+    never_freed: bool = False,
     on_finding: Callable[[Finding, str | None, bool], None] | None = None,
     on_report: Callable[[Report], object] | None = None,
     on_log: Callable[[int, str], None] | None,
@@ -442,6 +457,10 @@ def start(
         raise ValueError(f"repeat must be one of {', '.join(REPEATS)}, not {repeat!r}")
     if steps is not None:
         steps = _step_range(steps)
+    if not isinstance(never_freed, bool):
+        raise ValueError(f"never_freed must be True or False, not {never_freed!r}")
+    if never_freed:
+        require_gil()
     record_history = integer_in("record_history", record_history, 0, (1 << 31) - 1)
     read_configuration()
     update_roots()
@@ -473,6 +492,7 @@ def start(
         ),
         autopsy,
         _recorder(record_history, devices),
+        never_freed,
     )
     if autopsy is not None:
         autopsy.__enter__()

@@ -77,6 +77,8 @@ class EdgeClassifier {
                 return attribute();
             case EdgeKind::member:
                 return member();
+            case EdgeKind::member_item:
+                return member();
             case EdgeKind::partial_argument:
             case EdgeKind::partial_keyword:
                 return is_stored_on_target() ? kPartialOfSelf : kPartial;
@@ -249,6 +251,9 @@ class EdgeClassifier {
                 return is_stored_on_target() ? kHookOnSelf : kHook;
             }
             return is_stored_on_target() ? kBoundMethodOnSelf : kBoundMethod;
+        }
+        if (name_.starts_with("saved:")) {
+            return kSavedForBackward;
         }
         if (name_ == "__dict__" && target_ == holder_) {
             return kDictOfItself;

@@ -64,6 +64,7 @@ inline constexpr Evidence kItem{"unknown", "item", 38};
 inline constexpr Evidence kCreated{"mutual-references", "created", 37};
 inline constexpr Evidence kMember{"unknown", "", 36};
 inline constexpr Evidence kContainerAttribute{"unknown", "", 35};
+inline constexpr Evidence kSavedForBackward{"saved-for-backward", "", 34};
 inline constexpr Evidence kUnnamed{"unknown", "", 0};
 inline constexpr Evidence kMachinery{"unknown", "machinery", -60};
 inline constexpr Evidence kClassAttribute{"class-in-function", "", -100};

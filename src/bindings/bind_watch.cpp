@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -301,6 +302,52 @@ void bind_compat(py::module_& module) {
         py::arg("accelerator_usable"));
 }
 
+device::TorchLayout::Holder holder_from(const std::vector<std::uint64_t>& words) {
+    return {words.at(0), words.at(1), {words.begin() + 2, words.end()}};
+}
+
+// Converts the result of cyclewatch.torch_proof.torch_layout().
+device::TorchLayout layout_from(const py::dict& found) {
+    device::TorchLayout layout;
+    std::set<std::string> kinds;
+    if (found.contains("kinds")) {
+        for (const std::string& kind : found["kinds"].cast<std::vector<std::string>>()) {
+            kinds.insert(kind);
+        }
+    }
+    layout.tensors = kinds.contains("tensors");
+    layout.gradients = kinds.contains("gradients");
+    layout.nodes = kinds.contains("nodes");
+    layout.saved = kinds.contains("saved");
+    layout.post_accumulate = kinds.contains("post_accumulate");
+    if (layout.nodes) {
+        layout.node_in_wrapper = found["node_in_wrapper"].cast<std::size_t>();
+        layout.node_in_function = found["node_in_function"].cast<std::size_t>();
+    }
+    if (layout.saved) {
+        layout.saved_in_wrapper = found["saved_in_wrapper"].cast<std::size_t>();
+    }
+    if (kinds.contains("packed")) {
+        layout.saved_nodes = found["saved_nodes"].cast<std::vector<std::size_t>>();
+        layout.saved_hooks = holder_from(found["saved_hooks"].cast<std::vector<std::uint64_t>>());
+    }
+    if (kinds.contains("node_hooks")) {
+        for (const auto& list :
+             found["hook_lists"].cast<std::vector<std::vector<std::uint64_t>>>()) {
+            layout.hook_lists.push_back(holder_from(list));
+        }
+    }
+    if (kinds.contains("metadata")) {
+        layout.metadata = holder_from(found["metadata"].cast<std::vector<std::uint64_t>>());
+    }
+    return layout;
+}
+
+std::vector<std::string> failures_in(const py::dict& layout) {
+    return layout.contains("failures") ? layout["failures"].cast<std::vector<std::string>>()
+                                       : std::vector<std::string>();
+}
+
 void bind_scan(py::module_& module) {
     module.def(
         "scan",
@@ -331,6 +378,25 @@ void bind_scan(py::module_& module) {
         py::arg("read_source"),
         py::arg("live_owners") = 0,
         "`live_owners`: the maximum number of groups of reachable owners in the report.");
+    module.def(
+        "never_freed",
+        [](const std::vector<std::string>& devices,
+           const py::object& read_source,
+           const py::dict& layout,
+           int settle) {
+            watch::Settings settings;
+            settings.devices = selected(devices);
+            settings.listeners =
+                listeners(py::none(), py::none(), read_source, py::none(), py::none(), py::none());
+            return std::make_shared<model::Report>(Dispatcher::instance().never_freed(
+                std::move(settings), layout_from(layout), failures_in(layout), settle));
+        },
+        Locked(),
+        py::arg("devices"),
+        py::arg("read_source"),
+        py::arg("layout"),
+        py::arg("settle"),
+        "`layout`: the result of cyclewatch.torch_proof.torch_layout().");
     module.def(
         "dead_bytes",
         [](int generation, bool frozen, bool with_unexplained) {
@@ -436,6 +502,15 @@ void bind_native_watch(py::module_& module) {
             },
             Locked(),
             py::arg("number"))
+        .def(
+            "find_never_freed",
+            [](const NativeWatch& self, const py::dict& layout, int settle) {
+                Dispatcher::instance().find_never_freed(
+                    self.watch, layout_from(layout), failures_in(layout), settle);
+            },
+            Locked(),
+            py::arg("layout"),
+            py::arg("settle"))
         .def(
             "scan_if_not_collected",
             [](const NativeWatch& self) {

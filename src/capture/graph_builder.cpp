@@ -101,12 +101,14 @@ GraphBuilder::GraphBuilder(std::span<PyObject* const> objects,
                            std::size_t unreachable,
                            const Adjacency& graph,
                            std::span<const std::uint32_t> selected,
-                           bool values)
+                           bool values,
+                           const collector::HiddenReferences* hidden)
     : objects_(objects),
       unreachable_(unreachable),
       graph_(graph),
       selected_(selected),
       values_(values),
+      hidden_(hidden),
       parts_(selected.size()),
       unlabelled_(selected.size(), 0),
       is_located_(selected.size(), true) {
@@ -188,6 +190,19 @@ void GraphBuilder::add_node(std::uint32_t node) {
     builder_.add_node(described);
 }
 
+void GraphBuilder::add_parts(PyObject* object) {
+    Parts parts(*this, object);
+    find_parts(object, parts);
+    if (hidden_ == nullptr) {
+        return;
+    }
+    for (const collector::HiddenReference& each : hidden_->of(object)) {
+        if (each.kind == model::EdgeKind::hook) {
+            parts.add(each.target, model::PartRole::nn_hooks);
+        }
+    }
+}
+
 void GraphBuilder::add_edges(std::uint32_t node) {
     const std::span<const std::uint32_t> targets = graph_.of(selected_[node]);
     std::size_t taken = 0;
@@ -208,6 +223,11 @@ void GraphBuilder::add_edges(std::uint32_t node) {
     }
     References references(*this, node);
     label_references(named_[node], parts_[node].role, parts_[node].parent, references);
+    if (hidden_ != nullptr) {
+        for (const collector::HiddenReference& each : hidden_->of(named_[node])) {
+            references.add(each.target, each.kind, each.name, each.index);
+        }
+    }
     if (references.out_of_memory()) {
         throw std::bad_alloc();
     }
@@ -363,8 +383,7 @@ model::ReferenceGraph GraphBuilder::build() {
         add_node(node);
     }
     for (PyObject* const object : named_) {
-        Parts parts(*this, object);
-        find_parts(object, parts);
+        add_parts(object);
     }
     for (std::uint32_t node = 0; node < nodes; ++node) {
         note_locals(node);

@@ -32,7 +32,8 @@ class GraphBuilder {
                  std::size_t unreachable,
                  const Adjacency& graph,
                  std::span<const std::uint32_t> selected,
-                 bool values);
+                 bool values,
+                 const collector::HiddenReferences* hidden = nullptr);
 
     [[nodiscard]] model::ReferenceGraph build();
 
@@ -60,6 +61,7 @@ class GraphBuilder {
     };
 
     void add_node(std::uint32_t node);
+    void add_parts(PyObject* object);
     void limit_references();
     [[nodiscard]] model::Node describe(PyObject* object);
     // The next two functions set the location of a callable. They return false if the only location
@@ -80,7 +82,8 @@ class GraphBuilder {
     const Adjacency& graph_;
     std::span<const std::uint32_t> selected_;
     bool values_;
-    std::vector<PyObject*> named_;   // per node
+    const collector::HiddenReferences* hidden_;  // references that the labelers do not know
+    std::vector<PyObject*> named_;               // per node
     collector::PointerIndex index_;  // of `named_`, which is usually far smaller than `objects_`
     std::vector<Part> parts_;        // per node
     std::vector<std::uint32_t> unlabelled_;  // per node: references to it that have no label yet

@@ -122,14 +122,16 @@ void place_owners(const std::vector<ClusterChoice>& choices,
 
 GraphCapture::GraphCapture(std::span<PyObject* const> unreachable,
                            std::span<PyObject* const> dependents,
-                           std::span<PyObject* const> owners)
+                           std::span<PyObject* const> owners,
+                           const collector::HiddenReferences* hidden)
     : owners_(owners),
+      hidden_(hidden),
       unreachable_(unreachable.size()),
       all_(dependents.empty() ? std::vector<PyObject*>() : concatenate(unreachable, dependents)),
       objects_(dependents.empty() ? unreachable : std::span<PyObject* const>(all_)) {
     index_.build(objects_);
     owner_positions_ = positions_of(owners, index_);
-    graph_ = make_raw_graph(objects_, index_);
+    graph_ = make_raw_graph(objects_, index_, hidden_);
     if (objects_.size() > kManyObjects) {
         index_ = {};
     }
@@ -220,7 +222,7 @@ CapturedGraph GraphCapture::capture(const CaptureLimits& limits) {
 
     CapturedGraph captured;
     captured.omitted_objects = selection.omitted;
-    GraphBuilder builder(objects_, unreachable_, graph_, selection.objects, limits.values);
+    GraphBuilder builder(objects_, unreachable_, graph_, selection.objects, limits.values, hidden_);
     captured.graph = builder.build();
     captured.omitted_references = builder.omitted_references();
     std::vector<std::uint32_t> owner_nodes;

@@ -72,9 +72,11 @@ class GraphCapture {
   public:
     // `unreachable` and `dependents` together contain all objects that die
     // (device/owner_detector.h). `owners` is a subset of these objects.
+    // `hidden`: further references between these objects; may be null.
     GraphCapture(std::span<PyObject* const> unreachable,
                  std::span<PyObject* const> dependents,
-                 std::span<PyObject* const> owners);
+                 std::span<PyObject* const> owners,
+                 const collector::HiddenReferences* hidden = nullptr);
     GraphCapture(const GraphCapture&) = delete;
     GraphCapture& operator=(const GraphCapture&) = delete;
 
@@ -100,6 +102,7 @@ class GraphCapture {
                                         std::uint64_t limit);
 
     std::span<PyObject* const> owners_;
+    const collector::HiddenReferences* hidden_ = nullptr;
     std::size_t unreachable_ = 0;
     std::vector<PyObject*> all_;  // empty if there are no dependents, which are rare
     std::span<PyObject* const> objects_;

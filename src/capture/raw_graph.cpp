@@ -41,6 +41,13 @@ class EdgeCollector {
         }
     }
 
+    void add_one(PyObject* target) {
+        add(target);
+        if (out_of_memory_) {
+            throw std::bad_alloc();
+        }
+    }
+
   private:
     // Called by tp_traverse, through which exceptions must not propagate.
     static int visit(PyObject* target, void* context) noexcept {
@@ -107,7 +114,9 @@ std::uint32_t kind_of(PyObject* object) {
     return type;
 }
 
-Adjacency make_raw_graph(std::span<PyObject* const> objects, const collector::PointerIndex& index) {
+Adjacency make_raw_graph(std::span<PyObject* const> objects,
+                         const collector::PointerIndex& index,
+                         const collector::HiddenReferences* hidden) {
     Adjacency references;
     base::reserve_pages(references.first, objects.size() + 1);
     // Most objects have one or two references to other unreachable objects.
@@ -117,6 +126,13 @@ Adjacency make_raw_graph(std::span<PyObject* const> objects, const collector::Po
     for (std::uint32_t position = 0; position < objects.size(); ++position) {
         __builtin_prefetch(objects[std::min<std::size_t>(position + 8, objects.size() - 1)]);
         edges.collect(position, traversals.of(Py_TYPE(objects[position])));
+        if (hidden != nullptr) {
+            for (const collector::HiddenReference& each : hidden->of(objects[position])) {
+                if (!each.is_visited) {
+                    edges.add_one(each.target);
+                }
+            }
+        }
         references.first.push_back(static_cast<std::uint32_t>(references.targets.size()));
     }
     return references;

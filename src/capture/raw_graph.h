@@ -31,7 +31,8 @@ struct Adjacency {
 // Traverses each of `objects` once. The graph has one reference for each visit by tp_traverse, but
 // none to objects outside the list. May throw std::bad_alloc.
 [[nodiscard]] Adjacency make_raw_graph(std::span<PyObject* const> objects,
-                                       const collector::PointerIndex& index);
+                                       const collector::PointerIndex& index,
+                                       const collector::HiddenReferences* hidden = nullptr);
 
 // A hash of the object's type; for a function, also of its code; for a class, also of its name.
 // Only comparable within one process.

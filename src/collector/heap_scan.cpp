@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <limits>
 #include <memory>
+#include <new>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -27,9 +28,11 @@ namespace {
 // position of the next object down the stack.
 class UnreachableSearch {
   public:
-    // May throw std::bad_alloc. The objects must stay valid until divide() returns.
-    void run(std::span<PyObject* const> objects) {
+    // May throw std::bad_alloc. The objects must stay valid until divide() returns, and `hidden`,
+    // which may be null, must outlive this object.
+    void run(std::span<PyObject* const> objects, const HiddenReferences* hidden) {
         objects_ = objects;
+        hidden_ = hidden;
         walk_.start(objects);
         states_.assign(objects.size(), 0);
         for (std::size_t i = 0; i < objects_.size(); ++i) {
@@ -37,6 +40,7 @@ class UnreachableSearch {
             states_[i] += references_of(objects_[i]);
             traverse<subtract>(i);
         }
+        count_hidden();
         for (position_ = 0; position_ < objects_.size(); ++position_) {
             walk_.prefetch(position_);
             // An object with a negative state is treated as alive. The state becomes negative if a
@@ -103,6 +107,30 @@ class UnreachableSearch {
     template <visitproc kVisit>
     void traverse(std::size_t position) {
         walk_.traverse<kVisit>(position, this);
+        if (hidden_ != nullptr) {
+            for (const HiddenReference& reference : hidden_->of(objects_[position])) {
+                if (!reference.is_visited) {
+                    kVisit(reference.target, this);
+                }
+            }
+        }
+    }
+
+    void count_hidden() {
+        if (hidden_ == nullptr) {
+            return;
+        }
+        const auto change = [this](PyObject* object, Py_ssize_t by) {
+            if (const std::uint32_t at = walk_.position_of(object); at != ReferenceWalk::kAbsent) {
+                states_[at] += static_cast<std::int32_t>(by);
+            }
+        };
+        for (const auto& [object, count] : hidden_->counts) {
+            change(object, count);
+        }
+        for (const python::OwnedRef& held : hidden_->held) {
+            change(held.get(), -1);
+        }
     }
 
     static int subtract(PyObject* target, void* context) noexcept {
@@ -154,6 +182,7 @@ class UnreachableSearch {
     }
 
     std::span<PyObject* const> objects_;
+    const HiddenReferences* hidden_ = nullptr;
     ReferenceWalk walk_;
     std::vector<std::int32_t> states_;
     std::vector<bool> untracked_;  // empty on builds with a GIL
@@ -215,9 +244,18 @@ void keep_memory(std::unique_ptr<ScanMemory> memory) {
 }
 
 // REQUIRES: the other threads are stopped.
-void search(ScanMemory& memory, HeapScan& scan) {
-    memory.search.run(memory.candidates.objects());
-    memory.search.divide(memory.candidates.first_frozen(), scan);
+void search(ScanMemory& memory, HeapScan& scan, const HiddenReferences* hidden) {
+    if (hidden != nullptr) {
+        for (PyObject* const object : hidden->untracked) {
+            if (!memory.candidates.add(object)) {
+                throw std::bad_alloc();
+            }
+        }
+    }
+    const std::span<PyObject* const> objects = memory.candidates.objects();
+    memory.search.run(objects, hidden);
+    memory.search.divide(hidden != nullptr ? objects.size() : memory.candidates.first_frozen(),
+                         scan);
     if constexpr (CYCLEWATCH_HAS_NO_GIL) {
         scan.held.reserve(scan.collectable.objects().size());
         for (PyObject* object : scan.collectable.objects()) {
@@ -228,7 +266,7 @@ void search(ScanMemory& memory, HeapScan& scan) {
 
 }  // namespace
 
-bool scan_heap(HeapScope scope, HeapScan& scan) noexcept {
+bool scan_heap(HeapScope scope, HeapScan& scan, const HiddenReferences* hidden) noexcept {
     const python::ErrorStash stash;
     try {
         std::unique_ptr<ScanMemory> memory = take_memory();
@@ -238,7 +276,7 @@ bool scan_heap(HeapScope scope, HeapScan& scan) noexcept {
             // Clear these references before the search, which would otherwise count them. Do not
             // clear them while the other threads are stopped, because clearing may free objects.
             scan.held.clear();
-            if (memory->candidates.fill_and(scope, [&] { search(*memory, scan); })) {
+            if (memory->candidates.fill_and(scope, [&] { search(*memory, scan, hidden); })) {
                 keep_memory(std::move(memory));
                 return true;
             }

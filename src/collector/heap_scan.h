@@ -13,6 +13,7 @@
 
 #include <vector>
 
+#include "collector/hidden_references.h"
 #include "collector/tracked_objects.h"
 #include "collector/unreachable_set.h"
 #include "python/references.h"
@@ -46,7 +47,12 @@ void find_generations() noexcept;
 // other threads and takes about three times as long as with a GIL. A free-threaded scan includes
 // all generations but no frozen objects, and also returns false if other threads keep creating
 // objects. REQUIRES: GIL held. RUNS PYTHON: never.
-[[nodiscard]] bool scan_heap(HeapScope scope, HeapScan& scan) noexcept;
+//
+// `hidden`: counted as references of their holders; may be null. With them, `scan.collectable` also
+// contains unreachable objects that no collection would find, and the frozen ones.
+[[nodiscard]] bool scan_heap(HeapScope scope,
+                             HeapScan& scan,
+                             const HiddenReferences* hidden = nullptr) noexcept;
 
 // Frees the memory that the last scan kept for the next one. REQUIRES: GIL held.
 void release_scan_memory() noexcept;

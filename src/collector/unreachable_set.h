@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "collector/hidden_references.h"
 #include "compat/gc_list.h"
 
 namespace cyclewatch::collector {
@@ -117,6 +118,11 @@ class UnreachableSet {
         return {list_.objects, list_.count};
     }
 
+    // References between objects of the set that tp_traverse does not visit; null if there are
+    // none. They must outlive the set.
+    [[nodiscard]] const HiddenReferences* hidden() const noexcept { return hidden_; }
+    void set_hidden(const HiddenReferences* hidden) noexcept { hidden_ = hidden; }
+
     // REQUIRES: PyObject_IS_GC(object).
     [[nodiscard]] bool contains(PyObject* object) const noexcept {
         return has_flags_ ? cw_is_unreachable(object) != 0
@@ -152,6 +158,7 @@ class UnreachableSet {
     std::chrono::steady_clock::time_point began_;
     bool has_flags_ = true;  // contains() reads the collecting flag; otherwise index_
     PointerIndex index_;
+    const HiddenReferences* hidden_ = nullptr;
 };
 
 }  // namespace cyclewatch::collector

@@ -17,6 +17,9 @@
 #include <string>
 #include <vector>
 
+#include "collector/unreachable_set.h"
+#include "device/torch_layout.h"
+
 namespace cyclewatch::device {
 
 // A weak reference to a storage, queried after the collection.
@@ -97,6 +100,13 @@ class OwnerReader {
     // as the nodes.
     virtual void add_graph_references(std::span<PyObject* const> /*owners*/,
                                       std::vector<OwnerReference>& /*references*/) {}
+    // Adds the references that the library stores in C++, of all of its objects among `objects` and
+    // of the objects that these references lead to, as far as `layout` allows. May cause the
+    // library to create Python objects, which live as long as their C++ objects. May throw
+    // std::bad_alloc. RUNS PYTHON: no user code. REQUIRES: automatic collection is paused.
+    virtual void add_hidden_references(std::span<PyObject* const> /*objects*/,
+                                       const TorchLayout& /*layout*/,
+                                       collector::HiddenReferences& /*hidden*/) {}
     // For each of `owners`, the number of nodes of its autograd graph that are not in the graph of
     // an earlier one. Empty if the library has no graphs. May create objects, as above. May throw
     // std::bad_alloc.

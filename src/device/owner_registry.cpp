@@ -28,6 +28,14 @@ bool OwnerRegistry::empty() const noexcept {
     return torch_ == nullptr && cuda_arrays_ == nullptr && jax_ == nullptr && registered_.empty();
 }
 
+void OwnerRegistry::add_hidden_references(std::span<PyObject* const> objects,
+                                          const TorchLayout& layout,
+                                          collector::HiddenReferences& hidden) {
+    if (torch_ != nullptr) {
+        torch_->add_hidden_references(objects, layout, hidden);
+    }
+}
+
 OwnerReader* OwnerRegistry::reader_for(PyTypeObject* type) noexcept {
     // A user-registered reader takes precedence.
     if (registered_.recognises(type)) {

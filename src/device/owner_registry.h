@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,11 @@ class OwnerRegistry {
 
     // Changes whenever reader_for() may return a different reader for an unchanged type.
     [[nodiscard]] std::uint32_t version() const noexcept { return version_; }
+
+    // Calls OwnerReader::add_hidden_references() of the built-in readers.
+    void add_hidden_references(std::span<PyObject* const> objects,
+                               const TorchLayout& layout,
+                               collector::HiddenReferences& hidden);
 
     // Returns and clears the messages about readers that returned invalid results. There is at most
     // one message per registration.

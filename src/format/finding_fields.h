@@ -209,7 +209,9 @@ struct Fields<model::Finding> {
         CYCLEWATCH_FIELD(status_reason, "Why the finding has its status; empty for a new finding"),
         CYCLEWATCH_FIELD(collected,
                          "Whether a collection has freed the memory: 'yes', 'not yet' (a scan "
-                         "found it) or 'never' (frozen by gc.freeze(), so no collection frees it)"),
+                         "found it), 'never' (frozen by gc.freeze(), so no collection frees it) or "
+                         "'uncollectable' (the cycle leads through C++, so no collection frees "
+                         "it; see never_freed())"),
         CYCLEWATCH_FIELD(retained_bytes,
                          "Retained size: device bytes that only this cycle kept alive, summed over "
                          "all occurrences, counting each storage once"),

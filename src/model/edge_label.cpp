@@ -93,6 +93,8 @@ std::string with_position(EdgeKind kind, std::string_view name, std::string_view
         case EdgeKind::member:
         case EdgeKind::hook:
             return std::string(name);
+        case EdgeKind::member_item:
+            return join(name, "[", position) + "]";
         case EdgeKind::key_value:
             return join("['", name, "']");
         case EdgeKind::opaque_key_value:

@@ -32,6 +32,7 @@ enum class EdgeKind : std::uint8_t {
     hook,              // forward hook     hook of a torch object; name is the kind of hook
     field,             // C field at offset 24   unnamed field of a C struct; index is the offset
                        //                 in bytes from the start of the object
+    member_item,       // name[3]          item of an array that is a C member
 };
 
 // The index of a `key_value` label whose key is program data and does not occur in the source code.

@@ -144,9 +144,11 @@ constexpr Words words_of(Verdict) {
 enum class Collected : std::uint8_t {
     yes,
     not_yet,
-    never,  // frozen by gc.freeze(), so that no collection frees it
+    never,          // frozen by gc.freeze(), so that no collection frees it
+    uncollectable,  // the cycle leads through C++, where the collector cannot follow it
 };
-inline constexpr std::array<std::string_view, 3> kCollectedWords{"yes", "not yet", "never"};
+inline constexpr std::array<std::string_view, 4> kCollectedWords{
+    "yes", "not yet", "never", "uncollectable"};
 constexpr Words words_of(Collected) {
     return kCollectedWords;
 }

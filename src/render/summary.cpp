@@ -313,6 +313,8 @@ std::string collected_words(const model::Finding& finding) {
             return finding.occurrences == 1
                        ? "frozen: no collection will free this"
                        : "frozen, at least in part: no collection will free that part";
+        case model::Collected::uncollectable:
+            return "leads through C++: no collection will free this";
     }
     return "";
 }

@@ -47,8 +47,13 @@ void CapturedCollection::take(capture::CapturedGraph captured) {
 OwnerReadings::OwnerReadings(CapturedCollection& collection,
                              const DeviceFilter& watched,
                              const KnownStorages* known,
-                             device::ClaimCheck* claims)
-    : collection_(collection), watched_(watched), known_(known), claims_(claims) {}
+                             device::ClaimCheck* claims,
+                             bool explained)
+    : collection_(collection),
+      watched_(watched),
+      known_(known),
+      claims_(claims),
+      explained_(explained) {}
 
 void OwnerReadings::read(const std::vector<device::DetectedOwner>& owners) {
     collection_.owners.reserve(owners.size());
@@ -108,7 +113,7 @@ bool OwnerReadings::add(PyObject* object, device::OwnerReader& reader, std::size
         return false;
     }
     if (known_ != nullptr) {
-        reader.count_references(object, reading);
+        count_references(object, reader, explained_, reading);
     }
     if (!reading.goes_with_storage && (known_ == nullptr || !reading.weak_storage)) {
         owner.weakref = weakref_to(object);
@@ -119,6 +124,21 @@ bool OwnerReadings::add(PyObject* object, device::OwnerReader& reader, std::size
         add_parts(parent, position);
     }
     return true;
+}
+
+void OwnerReadings::count_references(PyObject* object,
+                                     device::OwnerReader& reader,
+                                     bool explained,
+                                     device::OwnerReading& reading) {
+    if (!explained) {
+        reader.count_references(object, reading);
+        return;
+    }
+    // The gradient and the base are owners of their own.
+    std::erase_if(reading.parts, [](const auto& part) { return part.part.starts_with(".grad"); });
+    reader.count_references(object, reading);
+    reading.known_references += std::max<Py_ssize_t>(reader.library_holders(object), 0);
+    reading.base = nullptr;
 }
 
 bool OwnerReadings::is_watched(const std::string& device) {

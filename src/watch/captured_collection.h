@@ -27,8 +27,9 @@ namespace cyclewatch::watch {
 // Returns true if the memory of a device ("cuda:0") is watched.
 using DeviceFilter = std::function<bool(std::string_view device)>;
 
-// Returns true if a scan has already reported the storage of a reading.
-using KnownStorages = std::function<bool(const device::OwnerReading& reading)>;
+// Returns true if a scan must not report the storage of a reading, for example because an earlier
+// scan has reported it. May move the weak reference out of the reading.
+using KnownStorages = std::function<bool(device::OwnerReading& reading)>;
 
 // An owner that the collection found unreachable. The last two fields record whether the owner and
 // its storage were freed.
@@ -89,11 +90,13 @@ class OwnerReadings {
     // Only owners on devices that `watched` accepts are added. For a scan, `known` is not null. A
     // scan skips each owner whose reading `known` accepts, and counts the references to all other
     // storages. Owners that `claims` contradicts are counted instead of added; nothing is checked
-    // if `claims` is null.
+    // if `claims` is null. `explained`: all references to the owners are known, including those
+    // from C++.
     OwnerReadings(CapturedCollection& collection,
                   const DeviceFilter& watched,
                   const KnownStorages* known,
-                  device::ClaimCheck* claims);
+                  device::ClaimCheck* claims,
+                  bool explained = false);
 
     // Reads all owners except those whose reader is user code. The remaining owners are kept alive,
     // so that read_with_user_code() can read them. RUNS PYTHON: never.
@@ -119,6 +122,10 @@ class OwnerReadings {
     bool is_contradicted(PyObject* object,
                          const device::OwnerReader& reader,
                          const device::OwnerReading& reading);
+    static void count_references(PyObject* object,
+                                 device::OwnerReader& reader,
+                                 bool explained,
+                                 device::OwnerReading& reading);
     void add_parts(std::size_t parent, std::size_t position);
     // Sets the fields that depend on owner.reading.
     void complete(PendingOwner& owner, std::size_t position);
@@ -130,6 +137,7 @@ class OwnerReadings {
     const DeviceFilter& watched_;
     const KnownStorages* known_;
     device::ClaimCheck* claims_;
+    bool explained_;
     std::vector<PyObject*> objects_;
     std::vector<UserOwner> user_owners_;
     std::string watched_device_;          // the last one that watched_ accepted

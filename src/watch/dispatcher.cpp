@@ -212,6 +212,36 @@ model::Report Dispatcher::scan(Settings settings, collector::HeapScope scope) {
     return watch->report();
 }
 
+model::Report Dispatcher::never_freed(Settings settings,
+                                      const device::TorchLayout& layout,
+                                      const std::vector<std::string>& failures,
+                                      int settle) {
+    const auto watch = prepare_scan(std::move(settings));
+    for (const std::string& failure : failures) {
+        watch->log(kWarning, failure);
+    }
+    pipeline_.find_never_freed(watch, layout, settle);
+    watch->end_search();
+    watch->read_source();
+    return watch->report();
+}
+
+void Dispatcher::find_never_freed(const std::shared_ptr<Watch>& watch,
+                                  const device::TorchLayout& layout,
+                                  const std::vector<std::string>& failures,
+                                  int settle) {
+    if (collector::is_under_way_here() || !is_active(watch) || !watch->observes_step()) {
+        return;
+    }
+    try {
+        prepare_heap_walk();
+        watch->note_failures(failures);
+        pipeline_.find_never_freed(watch, layout, settle);
+    } catch (const std::bad_alloc&) {
+        watch->skip("searches for never freed memory: out of memory");
+    }
+}
+
 std::map<std::string, std::uint64_t> Dispatcher::dead_bytes(Settings settings,
                                                             collector::HeapScope scope,
                                                             bool with_unexplained) {

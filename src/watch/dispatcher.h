@@ -62,6 +62,17 @@ class Dispatcher final : public collector::CollectionListener {
     // needs to be active. Only `settings.devices` is used. Propagates the exceptions of
     // Pipeline::scan().
     model::Report scan(Settings settings, collector::HeapScope scope);
+    // Finds the owners that no collection can free (Pipeline::find_never_freed()). `failures`:
+    // notes about references that `layout` lacks.
+    model::Report never_freed(Settings settings,
+                              const device::TorchLayout& layout,
+                              const std::vector<std::string>& failures,
+                              int settle);
+    // The same in a watch. Does nothing if the watch is not active or does not observe this step.
+    void find_never_freed(const std::shared_ptr<Watch>& watch,
+                          const device::TorchLayout& layout,
+                          const std::vector<std::string>& failures,
+                          int settle);
     std::map<std::string, std::uint64_t> dead_bytes(Settings settings,
                                                     collector::HeapScope scope,
                                                     bool with_unexplained);

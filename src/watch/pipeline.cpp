@@ -9,12 +9,15 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <unordered_set>
 #include <utility>
 
 #include "analysis/analyze.h"
 #include "base/text.h"
 #include "capture/graph_capture.h"
 #include "collector/gc_hook.h"
+#include "collector/never_freed.h"
+#include "collector/tracked_objects.h"
 #include "compat/features.h"
 #include "device/device_memory.h"
 #include "python/guards.h"
@@ -149,10 +152,12 @@ void Pipeline::capture(const collector::UnreachableSet& unreachable,
     // 2. Read the device, the size and the storage of each owner.
     const Clock::time_point started = current.started;
     auto captured = std::make_unique<CapturedCollection>();
-    const KnownStorages known = [&](const device::OwnerReading& reading) {
-        return watches.front()->reported().contains(reading.device, reading.storage);
+    const bool explained = unreachable.hidden() != nullptr;
+    const KnownStorages known = [&](device::OwnerReading& reading) {
+        return watches.front()->reported().contains(reading.device, reading.storage) ||
+               (explained && !suspects_.is_settled(reading));
     };
-    OwnerReadings readings(*captured, watched, scan ? &known : nullptr, &claims_);
+    OwnerReadings readings(*captured, watched, scan ? &known : nullptr, &claims_, explained);
     readings.read(detection.owners);
 
     // 3. Capture the references that lead to the owners.
@@ -348,6 +353,7 @@ std::vector<model::Finding> Pipeline::find(const model::Observation& observation
 
 void Pipeline::reset() {
     site_lookup_ = {};
+    suspects_ = {};
     resurrected_.clear();
     collection_ = {};
     collections_ = 0;
@@ -424,6 +430,64 @@ DeadBytes Pipeline::scan(const std::shared_ptr<Watch>& watch, collector::HeapSco
     return dead;
 }
 
+void Pipeline::find_never_freed(const std::shared_ptr<Watch>& watch,
+                                const device::TorchLayout& layout,
+                                int settle) {
+    const python::ErrorStash stash;
+    const python::GcPause pause;
+    python::YoungCountGuard young_count;
+    watch->forget_freed_storages(false);
+    Current current;
+    begin(current, 2);
+    current.collected = model::Collected::uncollectable;
+    collector::HiddenReferences hidden;
+    const std::size_t made = list_hidden_references(layout, hidden);
+    young_count.change(static_cast<int>(made));
+    collector::UnreachableSet found;
+    if (!collector::find_never_freed(hidden, found)) {
+        throw std::bad_alloc();
+    }
+    suspects_.begin(settle);
+    capture(found, {watch}, Depth::full, current);
+    suspects_.end();
+    if (const auto captured = std::move(current.captured)) {
+        check_references(*captured);
+        const Clock::time_point now = Clock::now();
+        current.own = now - current.started;
+        report(*captured, make_record(current, now), {watch}, current);
+        remember(*captured, current.collected, *watch);
+    }
+    if (suspects_.count() > 0) {
+        watch->log(kInfo,
+                   base::counted(suspects_.count(), "storage") + " (" +
+                       base::format_bytes(suspects_.bytes()) +
+                       ") may never be freed: found, but not yet in " + std::to_string(settle + 1) +
+                       " searches in a row.");
+    }
+    if (made > 0) {
+        watch->log(kInfo,
+                   "The search for never freed memory made torch create " +
+                       base::counted(made, "Python object") +
+                       " for autograd nodes and saved tensors. They are freed with the nodes.");
+    }
+    current.own = Clock::now() - current.started;
+    count(current, {watch});
+    log_failed_readers({watch});
+}
+
+// Returns the number of objects that the libraries created.
+std::size_t Pipeline::list_hidden_references(const device::TorchLayout& layout,
+                                             collector::HiddenReferences& hidden) {
+    collector::TrackedObjects objects;
+    if (!objects.fill({.generation = 2, .frozen = true})) {
+        throw std::bad_alloc();
+    }
+    registry_.add_hidden_references(objects.objects(), layout, hidden);
+    const std::unordered_set<PyObject*> known(objects.objects().begin(), objects.objects().end());
+    return static_cast<std::size_t>(std::ranges::count_if(
+        hidden.held, [&](const auto& held) { return !known.contains(held.get()); }));
+}
+
 std::map<std::string, std::uint64_t> Pipeline::dead_bytes(const std::shared_ptr<Watch>& watch,
                                                           collector::HeapScope scope,
                                                           bool with_unexplained) {
@@ -464,7 +528,7 @@ void Pipeline::capture_graph(const collector::UnreachableSet& unreachable,
         current.collected == model::Collected::yes && !readings.needs_user_code();
     python::with_world_stopped([&] {
         capture::GraphCapture graph(
-            unreachable.objects(), detection.dependents, readings.objects());
+            unreachable.objects(), detection.dependents, readings.objects(), unreachable.hidden());
         captured.is_known = may_be_known && recognize(graph, watches, limits.values, captured);
         if (!captured.is_known) {
             captured.take(graph.capture(limits));
@@ -500,7 +564,7 @@ DeviceFilter Pipeline::devices_of(const Watch& watch) const {
 // The time since the last collection of this or an older generation; 0 if unknown. During that
 // collection, the objects that are now unreachable were still reachable or did not exist yet.
 double Pipeline::dead_for_at_most(const Current& current, Clock::time_point now) {
-    if (current.collected == model::Collected::never) {
+    if (current.collected >= model::Collected::never) {
         return 0;  // no collection would have freed them
     }
     const int reached = CYCLEWATCH_COLLECTIONS_ARE_FULL ? 2 : current.generation;

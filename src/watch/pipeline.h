@@ -25,8 +25,10 @@
 #include "device/memory_sampler.h"
 #include "device/owner_detector.h"
 #include "device/owner_registry.h"
+#include "device/torch_layout.h"
 #include "watch/captured_collection.h"
 #include "watch/site_lookup.h"
+#include "watch/suspected_storages.h"
 #include "watch/watch.h"
 
 namespace cyclewatch::watch {
@@ -73,6 +75,12 @@ class Pipeline {
     // std::bad_alloc if out of memory. May be called during a collection on another thread.
     // REQUIRES: a build with a GIL.
     DeadBytes scan(const std::shared_ptr<Watch>& watch, collector::HeapScope scope);
+    // Finds the unreachable owners that no collection can free, because a cycle leads through C++,
+    // and adds those that `settle` earlier searches in a row have found to the findings of `watch`.
+    // Throws std::bad_alloc if out of memory. REQUIRES: a build with a GIL.
+    void find_never_freed(const std::shared_ptr<Watch>& watch,
+                          const device::TorchLayout& layout,
+                          int settle);
     // Like scan(), but creates no graph and no findings. Returns the unreachable bytes on each
     // device that `watch` watches. If `with_unexplained` is true, includes memory to which unknown
     // objects may refer.
@@ -128,6 +136,8 @@ class Pipeline {
                    collector::HeapScope scope,
                    Depth least_depth,
                    const Finish& finish);
+    [[nodiscard]] std::size_t list_hidden_references(const device::TorchLayout& layout,
+                                                     collector::HiddenReferences& hidden);
     void capture_graph(const collector::UnreachableSet& unreachable,
                        const device::Detection& detection,
                        const OwnerReadings& readings,
@@ -158,6 +168,7 @@ class Pipeline {
     device::ClaimCheck claims_;
     advice::Rules rules_;
     SiteLookup site_lookup_;
+    SuspectedStorages suspects_;
     capture::ClusterIdentifier identifier_;
     Current collection_;  // the one whose "start" came last
     std::vector<Resurrected> resurrected_;

@@ -275,6 +275,18 @@ void Watch::end_scan(collector::HeapScope scope) {
                                                                           : kFrozenObjects);
 }
 
+void Watch::end_search() {
+    store_->set_unexamined("the objects that collections can free");
+}
+
+void Watch::note_failures(const std::vector<std::string>& sentences) {
+    for (const std::string& sentence : sentences) {
+        if (logged_failures_.insert(sentence).second) {
+            log(kWarning, sentence);
+        }
+    }
+}
+
 void Watch::write_clean_report() {
     if (writer_ != nullptr || fork_ != 0 || !settings_.clean_report) {
         return;

@@ -39,6 +39,7 @@ inline double seconds(Clock::duration duration) {
     return std::chrono::duration<double>(duration).count();
 }
 
+inline constexpr int kInfo = 20;     // logging.INFO
 inline constexpr int kWarning = 30;  // logging.WARNING
 
 // Callbacks to the user. Called on the main thread, outside collections, with the GIL held.
@@ -249,6 +250,10 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void write_clean_report();
     // Records that a scan examined `scope` only, in a watch that exists for this scan.
     void end_scan(collector::HeapScope scope);
+    // The same for a search for never freed memory.
+    void end_search();
+    // Logs each of these sentences once.
+    void note_failures(const std::vector<std::string>& sentences);
 
     // Discards the findings and chooses another report file. Call this in a forked child. `fork` is
     // the number of forks so far. Further calls with the same number have no effect.
@@ -293,6 +298,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     Examined examined_ = Examined::nothing;
     bool logged_dead_ = false;
     bool logged_frozen_ = false;
+    std::set<std::string> logged_failures_;
     unsigned fork_ = 0;  // the last argument of start_over()
     std::shared_ptr<StatsCounter> counter_;
     std::shared_ptr<report::ReportStore> store_;

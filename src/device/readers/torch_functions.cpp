@@ -67,6 +67,17 @@ std::uint64_t number_of(const OwnedRef& result) noexcept {
     return number;
 }
 
+bool may_read_graph(const TorchFunctions& torch, PyObject* tensor) noexcept {
+    return call(torch.is_view, tensor).get() != Py_True ||
+           (call(torch.is_inference, tensor).get() == Py_False &&
+            number_of(get(torch.version, tensor)) == 0);
+}
+
+bool may_read_gradient(const TorchFunctions& torch, PyObject* tensor) noexcept {
+    return may_read_graph(torch, tensor) && (get(torch.is_leaf, tensor).get() == Py_True ||
+                                             get(torch.retains_grad, tensor).get() == Py_True);
+}
+
 bool is_true(const OwnedRef& function) noexcept {
     const OwnedRef result = steal(function ? PyObject_CallNoArgs(function.get()) : nullptr);
     return result.get() == Py_True;
@@ -105,6 +116,7 @@ constexpr Field kTensorAttributes[] = {
     {&Torch::retains_grad, "retains_grad", kOptional},
     {&Torch::grad, "grad", kOptional},
     {&Torch::grad_fn, "grad_fn", kOptional},
+    {&Torch::post_accumulate_hooks, "_post_accumulate_grad_hooks", kOptional},
     {&Torch::use_count, "_use_count", kOptional},
     {&Torch::tensor_cdata, "_cdata", kOptional},
     {&Torch::shape, "shape"},
@@ -165,6 +177,7 @@ bool fetch(TorchFunctions& torch) noexcept {
     torch.storage_base = type_in(native, "StorageBase");
     torch.storage = type_in(top, "UntypedStorage");
     torch.device = type_in(native, "device");
+    torch.function_base = type_in(native, "_FunctionBase");
     if (torch.tensor == nullptr || torch.tensor_base == nullptr || torch.storage_base == nullptr ||
         torch.device == nullptr || torch.storage == nullptr) {
         return false;

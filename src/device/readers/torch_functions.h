@@ -21,44 +21,46 @@ using python::OwnedRef;
 
 // Optional members are null if this torch version lacks the function or attribute.
 struct TorchFunctions {
-    PyTypeObject* tensor_base = nullptr;   // torch._C.TensorBase
-    PyTypeObject* storage_base = nullptr;  // torch._C.StorageBase
-    PyTypeObject* tensor = nullptr;        // torch.Tensor
-    PyTypeObject* storage = nullptr;       // torch.UntypedStorage
-    PyTypeObject* device = nullptr;        // torch.device
-    OwnedRef disable_torch_function;       // torch._C.DisableTorchFunction
-    OwnedRef disable_torch_dispatch;       // torch._C._DisableTorchDispatch; optional
-    OwnedRef mode_enabled;                 // torch._C._is_torch_function_mode_enabled
-    OwnedRef untyped_storage;              // TensorBase.untyped_storage
-    OwnedRef has_storage;                  // torch._C._has_storage; optional
-    OwnedRef data_address;                 // torch._C._data_address
-    OwnedRef storage_address;              // torch._C._storage_address; optional
-    OwnedRef storage_use_count;            // torch._C._storage_Use_Count; optional
-    OwnedRef is_nested;                    // TensorBase.is_nested (getset); optional
-    OwnedRef layout;                       // TensorBase.layout (getset)
-    OwnedRef strided;                      // torch.strided
-    OwnedRef is_view;                      // TensorBase._is_view
-    OwnedRef base;                         // TensorBase._base (getset); optional
-    OwnedRef is_inference;                 // TensorBase.is_inference
-    OwnedRef version;                      // TensorBase._version (getset)
-    OwnedRef is_leaf;                      // TensorBase.is_leaf (getset); optional
-    OwnedRef retains_grad;                 // TensorBase.retains_grad (getset); optional
-    OwnedRef grad;                         // TensorBase.grad (getset); optional
-    OwnedRef grad_fn;                      // TensorBase.grad_fn (getset); optional
-    OwnedRef use_count;                    // TensorBase._use_count; optional
-    OwnedRef tensor_cdata;                 // TensorBase._cdata (getset); optional
-    OwnedRef shape;                        // TensorBase.shape (getset)
-    OwnedRef dtype;                        // TensorBase.dtype (getset)
-    OwnedRef is_tracing;                   // torch._C._is_tracing; optional
-    OwnedRef storage_device;               // StorageBase.device (getset)
-    OwnedRef storage_cdata;                // StorageBase._cdata (getset); optional
-    OwnedRef storage_bytes;                // StorageBase.nbytes
-    OwnedRef storage_data_ptr;             // StorageBase.data_ptr
-    OwnedRef storage_weak_ref;             // StorageBase._weak_ref
-    OwnedRef storage_expired;              // StorageBase._expired
-    OwnedRef storage_free_weak_ref;        // StorageBase._free_weak_ref
-    OwnedRef device_type;                  // torch.device.type (getset)
-    OwnedRef device_index;                 // torch.device.index (getset)
+    PyTypeObject* tensor_base = nullptr;    // torch._C.TensorBase
+    PyTypeObject* storage_base = nullptr;   // torch._C.StorageBase
+    PyTypeObject* tensor = nullptr;         // torch.Tensor
+    PyTypeObject* storage = nullptr;        // torch.UntypedStorage
+    PyTypeObject* device = nullptr;         // torch.device
+    PyTypeObject* function_base = nullptr;  // torch._C._FunctionBase; optional
+    OwnedRef disable_torch_function;        // torch._C.DisableTorchFunction
+    OwnedRef disable_torch_dispatch;        // torch._C._DisableTorchDispatch; optional
+    OwnedRef mode_enabled;                  // torch._C._is_torch_function_mode_enabled
+    OwnedRef untyped_storage;               // TensorBase.untyped_storage
+    OwnedRef has_storage;                   // torch._C._has_storage; optional
+    OwnedRef data_address;                  // torch._C._data_address
+    OwnedRef storage_address;               // torch._C._storage_address; optional
+    OwnedRef storage_use_count;             // torch._C._storage_Use_Count; optional
+    OwnedRef is_nested;                     // TensorBase.is_nested (getset); optional
+    OwnedRef layout;                        // TensorBase.layout (getset)
+    OwnedRef strided;                       // torch.strided
+    OwnedRef is_view;                       // TensorBase._is_view
+    OwnedRef base;                          // TensorBase._base (getset); optional
+    OwnedRef is_inference;                  // TensorBase.is_inference
+    OwnedRef version;                       // TensorBase._version (getset)
+    OwnedRef is_leaf;                       // TensorBase.is_leaf (getset); optional
+    OwnedRef retains_grad;                  // TensorBase.retains_grad (getset); optional
+    OwnedRef grad;                          // TensorBase.grad (getset); optional
+    OwnedRef grad_fn;                       // TensorBase.grad_fn (getset); optional
+    OwnedRef post_accumulate_hooks;         // TensorBase._post_accumulate_grad_hooks; optional
+    OwnedRef use_count;                     // TensorBase._use_count; optional
+    OwnedRef tensor_cdata;                  // TensorBase._cdata (getset); optional
+    OwnedRef shape;                         // TensorBase.shape (getset)
+    OwnedRef dtype;                         // TensorBase.dtype (getset)
+    OwnedRef is_tracing;                    // torch._C._is_tracing; optional
+    OwnedRef storage_device;                // StorageBase.device (getset)
+    OwnedRef storage_cdata;                 // StorageBase._cdata (getset); optional
+    OwnedRef storage_bytes;                 // StorageBase.nbytes
+    OwnedRef storage_data_ptr;              // StorageBase.data_ptr
+    OwnedRef storage_weak_ref;              // StorageBase._weak_ref
+    OwnedRef storage_expired;               // StorageBase._expired
+    OwnedRef storage_free_weak_ref;         // StorageBase._free_weak_ref
+    OwnedRef device_type;                   // torch.device.type (getset)
+    OwnedRef device_index;                  // torch.device.index (getset)
 };
 
 // Returns false if torch is not fully imported or lacks a required function.
@@ -88,6 +90,14 @@ template <typename Access>
     }
     return object;
 }
+
+// True if reading `grad` or `grad_fn` has no side effect. If the base of a view was modified,
+// autograd regenerates the view's graph node by calling operators, which are visible to dispatch
+// modes and profilers. The version counter shows whether the base was modified.
+[[nodiscard]] bool may_read_graph(const TorchFunctions& torch, PyObject* tensor) noexcept;
+// True if reading `grad` has no side effect either: torch issues a Python warning if the tensor is
+// neither a leaf nor retains its gradient.
+[[nodiscard]] bool may_read_gradient(const TorchFunctions& torch, PyObject* tensor) noexcept;
 
 // Calls a function without arguments. False if `function` is null or the result is not True.
 [[nodiscard]] bool is_true(const OwnedRef& function) noexcept;

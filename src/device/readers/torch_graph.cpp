@@ -10,8 +10,6 @@ namespace cyclewatch::device {
 using python::OwnedRef;
 using python::steal;
 
-namespace {
-
 OwnedRef read(PyObject* getter, PyObject* object) {
     const descrgetfunc get = getter == nullptr ? nullptr : Py_TYPE(getter)->tp_descr_get;
     OwnedRef value =
@@ -21,16 +19,17 @@ OwnedRef read(PyObject* getter, PyObject* object) {
     return value;
 }
 
+namespace {
+
 bool is_defined_in_python(PyTypeObject* type) {
     return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
 }
 
 }  // namespace
 
-// Uses only the getters of C types, because they run no user code.
-const TorchGraph::Getters& TorchGraph::getters(PyTypeObject* type) {
-    const auto [known, is_new] = getters_.try_emplace(type);
-    Getters& getters = known->second;
+const NodeGetters& NodeTypes::of(PyTypeObject* type) {
+    const auto [known, is_new] = known_.try_emplace(type);
+    NodeGetters& getters = known->second;
     for (PyTypeObject* base = is_new ? type : nullptr; base != nullptr; base = base->tp_base) {
         PyObject* const dict = is_defined_in_python(base) ? nullptr : base->tp_dict;
         Py_ssize_t position = 0;
@@ -69,7 +68,7 @@ const TorchGraph::Node& TorchGraph::node(PyObject* object) {
     if (!is_new) {
         return node;
     }
-    const Getters& getters = this->getters(Py_TYPE(object));
+    const NodeGetters& getters = types_.of(Py_TYPE(object));
     const OwnedRef next = read(getters.next, object);
     for (Py_ssize_t i = 0; next && PyTuple_Check(next.get()) && i < PyTuple_GET_SIZE(next.get());
          ++i) {

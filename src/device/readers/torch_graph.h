@@ -18,6 +18,27 @@
 
 namespace cyclewatch::device {
 
+// The getters of the type of an autograd node. Only getters of C types, because they run no user
+// code.
+struct NodeGetters {
+    PyObject* next = nullptr;      // next_functions; null: not a type of nodes
+    PyObject* variable = nullptr;  // of AccumulateGrad
+    std::vector<PyObject*> saved;  // _raw_saved_*
+};
+
+// Caches the getters by type. Valid as long as no type is freed.
+class NodeTypes {
+  public:
+    // May throw std::bad_alloc.
+    const NodeGetters& of(PyTypeObject* type);
+
+  private:
+    std::unordered_map<PyTypeObject*, NodeGetters> known_;
+};
+
+// The value of a getter; null if `getter` is null or raises, as for values that were freed.
+[[nodiscard]] python::OwnedRef read(PyObject* getter, PyObject* object);
+
 // Reads each node once. REQUIRES (everything here): GIL held, __torch_function__ disabled. RUNS
 // PYTHON: no user code; hooks for saved tensors are not called. torch creates a Python object for
 // each node; the object lives as long as the node. May leave a Python error set. May throw
@@ -40,17 +61,11 @@ class TorchGraph {
         std::vector<PyObject*> next;
         std::vector<PyObject*> targets;
     };
-    struct Getters {
-        PyObject* next = nullptr;      // next_functions
-        PyObject* variable = nullptr;  // of AccumulateGrad
-        std::vector<PyObject*> saved;  // _raw_saved_*
-    };
     const Node& node(PyObject* object);
-    const Getters& getters(PyTypeObject* type);
     void add_saved(PyObject* saved, Node& node);
 
     std::unordered_map<PyObject*, Node> nodes_;
-    std::unordered_map<PyTypeObject*, Getters> getters_;
+    NodeTypes types_;
     std::vector<python::OwnedRef> held_;  // the nodes
     std::unordered_set<PyObject*> kept_;  // the targets of all graphs
     std::size_t steps_ = 0;

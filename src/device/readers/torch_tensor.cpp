@@ -14,6 +14,7 @@
 #include "device/readers/tensor_components.h"
 #include "device/readers/torch_functions.h"
 #include "device/readers/torch_graph.h"
+#include "device/readers/torch_hidden.h"
 #include "device/readers/torch_references.h"
 #include "python/references.h"
 
@@ -105,7 +106,7 @@ class TorchReader final : public OwnerReader {
             if (call(torch_.is_view, object).get() == Py_True) {
                 add_reference("_base", false, get(torch_.base, object), references);
             }
-            if (may_read_gradient(object)) {
+            if (torch_api::may_read_gradient(torch_, object)) {
                 add_reference("grad", true, get(torch_.grad, object), references);
             }
         }
@@ -131,6 +132,16 @@ class TorchReader final : public OwnerReader {
             ignored.clear();
         }
         return sizes;
+    }
+
+    void add_hidden_references(std::span<PyObject* const> objects,
+                               const TorchLayout& layout,
+                               collector::HiddenReferences& hidden) override {
+        const WithoutTorchFunction guard(torch_);
+        if (guard.entered()) {
+            TorchHidden(torch_, layout, hidden).add(objects);
+        }
+        PyErr_Clear();
     }
 
     // Counts the references to the C++ tensor from its views, from autograd graphs and, if it is a
@@ -165,7 +176,7 @@ class TorchReader final : public OwnerReader {
     void add_graph(PyObject* owner, TorchGraph& graph, std::vector<OwnerReference>& references) {
         const WithoutTorchFunction guard(torch_);
         if (guard.entered() && PyType_IsSubtype(Py_TYPE(owner), torch_.tensor_base) != 0 &&
-            may_read_graph(owner)) {
+            torch_api::may_read_graph(torch_, owner)) {
             OwnedRef grad_fn = get(torch_.grad_fn, owner);
             PyErr_Clear();
             if (grad_fn && grad_fn.get() != Py_None) {
@@ -311,28 +322,10 @@ class TorchReader final : public OwnerReader {
         return outcome;
     }
 
-    // True if reading `grad` or `grad_fn` has no side effect. If the base of a view was modified,
-    // autograd regenerates the view's graph node by calling operators, which are visible to
-    // dispatch modes and profilers. The version counter shows whether the base was modified.
-    [[nodiscard]] bool may_read_graph(PyObject* tensor) const noexcept {
-        return call(torch_.is_view, tensor).get() != Py_True ||
-               (call(torch_.is_inference, tensor).get() == Py_False &&
-                number_of(get(torch_.version, tensor)) == 0);
-    }
-
-    [[nodiscard]] bool may_read_gradient(PyObject* tensor) const noexcept {
-        if (!may_read_graph(tensor)) {
-            return false;
-        }
-        // Do not read `grad` of other tensors, because torch would issue a Python warning.
-        return get(torch_.is_leaf, tensor).get() == Py_True ||
-               get(torch_.retains_grad, tensor).get() == Py_True;
-    }
-
     // The reference from a tensor to its gradient is stored in C++ and is therefore invisible to
     // the collector.
     void add_gradient(PyObject* tensor, OwnerReading& reading) {
-        if (!may_read_gradient(tensor)) {
+        if (!torch_api::may_read_gradient(torch_, tensor)) {
             return;
         }
         OwnerReading part;

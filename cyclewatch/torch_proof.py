@@ -1,0 +1,403 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks, in this process, which references inside torch's C++ objects can be counted exactly.
+
+A tensor and an autograd node are a Python object and a C++ object with a reference count. torch
+offers no function that reads the count of a node, or the objects that a hook, a pack hook or the
+`metadata` of a node refers to. They are read from memory, at offsets that this module finds by
+experiment: it makes one reference and observes which count, and which word, changes. A kind of
+reference that cannot be verified is not used, so a cycle through it counts as alive.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import sys
+import sysconfig
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_WORD = 8
+_MOST_WORDS = 64  # words of a node that are searched
+_COPIES = 3  # references that an experiment makes
+
+
+class UnverifiedError(Exception):
+    """An experiment had another result than expected."""
+
+
+class Memory:
+    """Reads the memory of this process. A wrong address raises an error instead of a fault."""
+
+    def __init__(self) -> None:
+        """Open the file. Raises UnverifiedError if this is not permitted."""
+        try:
+            self._file = os.open("/proc/self/mem", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise UnverifiedError("the process cannot read its own memory") from error
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+    def words(self, address: int, count: int) -> tuple[int, ...]:
+        """`count` words at `address`, fewer if the memory ends."""
+        try:
+            data = os.pread(self._file, _WORD * count, address)
+        except (OSError, OverflowError, ValueError) as error:
+            raise UnverifiedError(f"no memory at {address:#x}") from error
+        found = len(data) // _WORD
+        return struct.unpack(f"<{found}Q", data[: found * _WORD])
+
+    def word(self, address: int) -> int:
+        """The word at `address`."""
+        found = self.words(address, 1)
+        if not found:
+            raise UnverifiedError(f"no memory at {address:#x}")
+        return found[0]
+
+    def strong(self, address: int) -> int:
+        """The strong references to the C++ object at `address`."""
+        return self.word(address + _WORD) & 0xFFFFFFFF
+
+
+def _check(condition: bool, what: str) -> None:
+    if not condition:
+        raise UnverifiedError(what)
+
+
+def _references(value: Any) -> int:
+    """The references to `value`, without those of the caller's variable and of this call."""
+    return sys.getrefcount(value) - 3
+
+
+class _Experiments:
+    """The experiments, each of which fills in a part of `layout`."""
+
+    def __init__(self, torch: Any, memory: Memory) -> None:
+        self._torch = torch
+        self._memory = memory
+        self.layout: dict[str, Any] = {}
+
+    def _leaf(self) -> Any:
+        return self._torch.ones(2, requires_grad=True, device="cpu")
+
+    def _custom(self) -> type[Any]:
+        class Custom(self._torch.autograd.Function):  # type: ignore[misc, name-defined]
+            @staticmethod
+            def forward(ctx: Any, tensor: Any) -> Any:
+                return tensor.clone()
+
+            @staticmethod
+            def backward(ctx: Any, gradient: Any) -> Any:
+                return gradient
+
+        return Custom
+
+    def _node_address(self, node: Any) -> int:
+        is_python = isinstance(node, self._torch._C._FunctionBase)
+        offset = self.layout["node_in_function" if is_python else "node_in_wrapper"]
+        return self._memory.word(id(node) + offset)
+
+    def _node_count(self, node: Any) -> int:
+        return self._memory.strong(self._node_address(node))
+
+    def tensors(self) -> None:
+        """C++ owns one reference to the Python object of a tensor that C++ refers to."""
+        tensor = self._torch.ones(4, device="cpu")
+        before = _references(tensor)
+        _check(tensor._use_count() == 1, "the count of a new tensor")
+        views = [tensor[:1] for _ in range(_COPIES)]
+        _check(all(view._base is tensor for view in views), "the base of a view")
+        _check(tensor._use_count() == 1 + _COPIES, "the count of the base of views")
+        _check(_references(tensor) == before + 1, "the Python object of a base")
+        views.clear()
+        _check(tensor._use_count() == 1 and _references(tensor) == before, "a base without views")
+
+    def gradients(self) -> None:
+        leaf = self._leaf()
+        gradient = self._torch.ones(2, device="cpu")
+        leaf.grad = gradient
+        _check(gradient._use_count() == 2 and leaf.grad is gradient, "the count of a gradient")
+        leaf.grad = None
+        _check(gradient._use_count() == 1, "the count of a gradient that was removed")
+
+    def _find_node(self, output: Any, size: int) -> int:
+        """The offset of the C++ node in the Python object of `output.grad_fn`."""
+        wrapper = output.grad_fn
+        for offset in range(2 * _WORD, size, _WORD):
+            try:
+                address = self._memory.word(id(wrapper) + offset)
+                before = self._memory.strong(address)
+                consumers = [output * 3 for _ in range(_COPIES)]
+                between = self._memory.strong(address)
+                exact = all(each.grad_fn.next_functions[0][0] is wrapper for each in consumers)
+                consumers.clear()
+                after = self._memory.strong(address)
+            except UnverifiedError:
+                continue
+            if exact and before == after == 2 and between == before + _COPIES:
+                return offset
+        raise UnverifiedError("the count of an autograd node")
+
+    def nodes(self) -> None:
+        """The count of a node, `grad_fn`, `next_functions` and `AccumulateGrad.variable`."""
+        leaf = self._leaf()
+        _check(leaf._use_count() == 1, "the count of a new leaf")
+        output = leaf * 2
+        _check(leaf._use_count() == 2, "the variable of AccumulateGrad")
+        accumulate = output.grad_fn.next_functions[0][0]
+        _check(accumulate.variable is leaf, "the variable of AccumulateGrad")
+        wrapper = output.grad_fn
+        self.layout["node_in_wrapper"] = self._find_node(output, type(wrapper).__basicsize__)
+        base = self._torch._C._FunctionBase
+        custom = self._custom().apply(leaf)
+        self.layout["node_in_function"] = self._find_node(custom, base.__basicsize__)
+        for tensor in (output, custom):
+            node = tensor.grad_fn
+            held = _references(node)
+            address = self._node_address(node)
+            _check(self._memory.strong(address) == 2, "the references to a node")
+            # Detaching drops the reference of the tensor, and with it that to the Python object.
+            tensor.detach_()
+            _check(self._memory.strong(address) == 1, "the reference from a tensor to its node")
+            _check(_references(node) == held - 1, "the Python object of a node")
+
+    def saved(self) -> None:
+        """Tensors saved for backward."""
+        leaf = self._leaf()
+        other = leaf * 2
+        before = leaf._use_count()
+        output = leaf * leaf
+        node = output.grad_fn
+        _check(leaf._use_count() == before + 2, "the count of a saved tensor")
+        _check(node._raw_saved_self.data is leaf, "a saved tensor")
+        _check(node._raw_saved_self.unpack_hook is None, "a saved tensor without hooks")
+        result = other.exp()
+        data = result.grad_fn._raw_saved_result.data
+        _check(result.grad_fn._raw_saved_result.data is data, "a saved output")
+        _check(data._use_count() == 2, "the count of a saved output")
+        # The SavedVariable begins with a pointer to the C++ tensor.
+        wrapper = node._raw_saved_self
+        for offset in range(2 * _WORD, type(wrapper).__basicsize__, _WORD):
+            try:
+                address = self._memory.word(id(wrapper) + offset)
+                if self._memory.word(address) == leaf._cdata:
+                    self.layout["saved_in_wrapper"] = offset
+                    return
+            except UnverifiedError:
+                continue
+
+    def packed(self) -> None:
+        """Saved tensors with hooks: both hooks, the packed object, and the node of the input."""
+        offset = self.layout["saved_in_wrapper"]
+
+        class Packed:
+            pass
+
+        packed = Packed()
+
+        def pack(_: Any) -> Any:
+            return packed
+
+        def unpack(_: Any) -> Any:
+            return None
+
+        leaf = self._leaf()
+        inner = leaf * 2
+        accumulate = inner.grad_fn.next_functions[0][0]
+        before = [_references(packed), _references(pack), _references(unpack)]
+        counts = [self._node_count(inner.grad_fn), self._node_count(accumulate)]
+        with self._torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+            of_node = inner * inner
+            of_leaf = leaf * leaf
+        after = [_references(packed), _references(pack), _references(unpack)]
+        _check(after == [each + 4 for each in before], "the hooks of a saved tensor")
+        grown = [self._node_count(inner.grad_fn), self._node_count(accumulate)]
+        # Two next_functions and two saved tensors each.
+        _check(grown == [each + 4 for each in counts], "the node of a saved tensor")
+        node_address = self._node_address(inner.grad_fn)
+        accumulate_address = self._node_address(accumulate)
+        found = []
+        for output in (of_node, of_leaf):
+            wrapper = output.grad_fn._raw_saved_self
+            words = self._memory.words(self._memory.word(id(wrapper) + offset), 16)
+            found.append(words)
+        nodes = {
+            i * _WORD
+            for words, address in zip(found, (node_address, accumulate_address), strict=True)
+            for i, word in enumerate(words)
+            if word == address
+        }
+        _check(len(nodes) == 2, "the node of a saved tensor")
+        expected = (id(pack), id(unpack), id(packed))
+        for i, word in enumerate(found[0]):
+            hooks = self._try_words(word, 12)
+            if hooks and all(each in hooks for each in expected):
+                self.layout["saved_nodes"] = sorted(nodes)
+                self.layout["saved_hooks"] = (
+                    i * _WORD,
+                    hooks[0],
+                    *(hooks.index(each) * _WORD for each in expected),
+                )
+                _check(self._try_words(found[1][i], 1) == (hooks[0],), "saved tensor hooks")
+                return
+        raise UnverifiedError("the hooks of a saved tensor")
+
+    def _try_words(self, address: int, count: int) -> tuple[int, ...]:
+        try:
+            return self._memory.words(address, count) if address % _WORD == 0 else ()
+        except UnverifiedError:
+            return ()
+
+    def post_accumulate(self) -> None:
+        leaf = self._leaf()
+        handle = leaf.register_post_accumulate_grad_hook(lambda _: None)
+        hooks = leaf._post_accumulate_grad_hooks
+        # One reference from the Python object and one from the C++ object.
+        _check(type(leaf)._post_accumulate_grad_hooks is not None, "post-accumulate-grad hooks")
+        _check(_references(hooks) == 2, "post-accumulate-grad hooks")
+        handle.remove()
+
+    def node_hooks(self) -> None:
+        """The three lists of hooks of a node."""
+        leaf = self._leaf()
+        kinds: list[Callable[[Any, Any], Any]] = [
+            lambda _, node: node.register_hook(lambda *_: None),
+            lambda _, node: node.register_prehook(lambda *_: None),
+            lambda output, _: output.register_hook(lambda *_: None),
+        ]
+        self.layout["hook_lists"] = []
+        for register in kinds:
+            places = {
+                self._hook_list(output, register)
+                for output in (leaf * 2, leaf.exp(), self._custom().apply(leaf))
+            }
+            _check(len(places) == 1, "the hooks of a node")
+            self.layout["hook_lists"].append(places.pop())
+        _check(len({place[0] for place in self.layout["hook_lists"]}) == 3, "the hooks of a node")
+
+    def _hook_list(self, output: Any, register: Callable[[Any, Any], Any]) -> tuple[int, int, int]:
+        """Offset of the list in the node; type and offset of the dict of its element."""
+        address = self._node_address(output.grad_fn)
+        before = self._memory.words(address, _MOST_WORDS)
+        handle = register(output, output.grad_fn)
+        hooks = handle.hooks_dict_ref()
+        held = _references(hooks)
+        after = self._memory.words(address, _MOST_WORDS)
+        for i in range(len(after) - 2):
+            begin, end, capacity = after[i : i + 3]
+            if before[i : i + 3] != (0, 0, 0) or begin == 0 or end != begin + _WORD:
+                continue
+            element = self._try_words(self._memory.word(begin), 4) if capacity >= end else ()
+            if id(hooks) in element:
+                handle.remove()
+                _check(_references(hooks) == held, "the hooks of a node")
+                return i * _WORD, element[0], element.index(id(hooks)) * _WORD
+        raise UnverifiedError("the hooks of a node")
+
+    def metadata(self) -> None:
+        places = set()
+        leaf = self._leaf()
+        for output in (leaf * 2, leaf.exp(), self._custom().apply(leaf)):
+            node = output.grad_fn
+            address = self._node_address(node)
+            before = self._memory.words(address, _MOST_WORDS)
+            metadata = node.metadata
+            _check(node.metadata is metadata and _references(metadata) == 1, "metadata")
+            after = self._memory.words(address, _MOST_WORDS)
+            for i, (old, new) in enumerate(zip(before, after, strict=False)):
+                words = self._try_words(new, 16) if old == 0 and new else ()
+                if id(metadata) in words:
+                    places.add((i * _WORD, words[0], words.index(id(metadata)) * _WORD))
+        _check(len(places) == 1, "the metadata of a node")
+        self.layout["metadata"] = places.pop()
+
+
+# Kinds in the order of the experiments, with the kinds that they need.
+_KINDS = (
+    ("tensors", ()),
+    ("gradients", ("tensors",)),
+    ("nodes", ("tensors",)),
+    ("saved", ("nodes",)),
+    ("packed", ("saved",)),
+    ("post_accumulate", ("tensors",)),
+    ("node_hooks", ("nodes",)),
+    ("metadata", ("nodes",)),
+)
+_NAMES = {
+    "tensors": "references to tensors",
+    "gradients": "references to gradients",
+    "nodes": "references between autograd nodes",
+    "saved": "tensors saved for backward",
+    "packed": "hooks of saved tensors",
+    "post_accumulate": "post-accumulate-grad hooks",
+    "node_hooks": "hooks of autograd nodes",
+    "metadata": "the metadata of autograd nodes",
+}
+
+_layout: dict[str, Any] | None = None
+
+
+def require_gil() -> None:
+    """Raise RuntimeError on a free-threaded build, even if the GIL is enabled."""
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        raise RuntimeError("never_freed does not support free-threaded builds of Python.")
+
+
+def torch_layout() -> dict[str, Any]:
+    """What the experiments verified: kinds under "kinds", offsets under other keys.
+
+    "failures" contains a sentence for each kind that could not be verified. The experiments run
+    once, in about 5 milliseconds; only if one fails, all run again in the next call. Returns an
+    empty dict if torch is not imported.
+    """
+    global _layout
+    torch = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, "autograd"):
+        return {}
+    if _layout is None or _layout["failures"]:
+        _layout = _examine(torch)
+    return _layout
+
+
+def _examine(torch: Any) -> dict[str, Any]:
+    verified: set[str] = set()
+    failures: list[str] = []
+    try:
+        memory = Memory()
+    except UnverifiedError as error:
+        return {"kinds": set(), "failures": [_sentence(torch, "references", str(error))]}
+    experiments = _Experiments(torch, memory)
+    try:
+        guard = torch._C.DisableTorchFunction
+        with guard(), torch.inference_mode(False), torch.enable_grad():
+            for kind, needs in _KINDS:
+                if not verified.issuperset(needs):
+                    continue
+                try:
+                    getattr(experiments, kind)()
+                except Exception as error:  # noqa: BLE001 - another version of torch
+                    failures.append(_sentence(torch, _NAMES[kind], _reason(error)))
+                else:
+                    verified.add(kind)
+    except Exception as error:  # noqa: BLE001
+        failures.append(_sentence(torch, "references", _reason(error)))
+    finally:
+        memory.close()
+    return {**experiments.layout, "kinds": verified, "failures": failures}
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, UnverifiedError) else f"{type(error).__name__}: {error}"
+
+
+def _sentence(torch: Any, kind: str, reason: str) -> str:
+    version = getattr(torch, "__version__", "?")
+    return (
+        f"cyclewatch could not verify how torch {version} stores {kind} ({reason}), so cycles "
+        "through them that no collection frees are not found."
+    )

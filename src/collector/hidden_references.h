@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// References that a library stores in its C++ objects, where tp_traverse does not visit them. With
+// these references, a scan finds cycles that no collection can free.
+#pragma once
+
+#include <Python.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/edge_label.h"
+#include "python/references.h"
+
+namespace cyclewatch::collector {
+
+// One reference from a C++ object. Both Python objects are borrowed.
+struct HiddenReference {
+    PyObject* holder = nullptr;
+    PyObject* target = nullptr;
+    model::EdgeKind kind = model::EdgeKind::member;
+    std::string name;
+    std::uint32_t index = 0;
+    // tp_traverse of the holder visits this reference, so that only its label is new.
+    bool is_visited = false;
+};
+
+// A Python object and the C++ object that it wraps count as one object. `references` must be
+// complete or omit something: a reference that does not exist could make a living object count as
+// unreachable, while a missing one only keeps its target alive.
+struct HiddenReferences {
+    std::vector<HiddenReference> references;  // sorted by holder, see sort()
+    // The number to add to the reference count of the Python object, so that the sum is the number
+    // of references to either object from outside the pair.
+    std::vector<std::pair<PyObject*, Py_ssize_t>> counts;
+    // Objects without a GC header that take part in the search.
+    std::vector<PyObject*> untracked;
+    // One reference to each object above, so that the borrowed references stay valid. The search
+    // subtracts these references.
+    std::vector<python::OwnedRef> held;
+
+    [[nodiscard]] bool empty() const noexcept { return references.empty() && counts.empty(); }
+    void sort() { std::ranges::stable_sort(references, {}, &HiddenReference::holder); }
+    [[nodiscard]] std::span<const HiddenReference> of(const PyObject* holder) const {
+        const auto found =
+            std::ranges::equal_range(references, holder, {}, &HiddenReference::holder);
+        return {found.begin(), found.end()};
+    }
+};
+
+}  // namespace cyclewatch::collector

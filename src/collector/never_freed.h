@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the objects that are unreachable and that no collection can free, because a cycle leads
+// through references that tp_traverse does not visit.
+#pragma once
+
+#include "collector/heap_scan.h"
+#include "collector/hidden_references.h"
+#include "collector/unreachable_set.h"
+
+namespace cyclewatch::collector {
+
+// Fills `found` with these objects, and with the objects that only they keep alive. Omits the
+// objects that collections would free, after any number of them. `hidden` must be sorted, and must
+// outlive `found`. Returns false if out of memory or if the objects cannot be listed.
+// REQUIRES: GIL held, a build with a GIL. RUNS PYTHON: never.
+[[nodiscard]] bool find_never_freed(const HiddenReferences& hidden, UnreachableSet& found) noexcept;
+
+}  // namespace cyclewatch::collector

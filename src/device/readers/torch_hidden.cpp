@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/readers/torch_hidden.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <new>
+
+#include "device/readers/plain_attributes.h"
+#include "python/references.h"
+
+namespace cyclewatch::device {
+
+using model::EdgeKind;
+using python::OwnedRef;
+using python::steal;
+using torch_api::call;
+using torch_api::get;
+using torch_api::number_of;
+
+namespace {
+
+constexpr std::string_view kSavedPrefix = "_raw_saved_";
+constexpr std::array kHookNames{"hook", "pre-hook", "tensor hook"};
+
+// REQUIRES: the layout was verified, so that `address` is that of an object of the expected type.
+std::uintptr_t word_at(std::uintptr_t address, std::size_t offset) noexcept {
+    std::uintptr_t word = 0;
+    std::memcpy(&word, reinterpret_cast<const void*>(address + offset), sizeof(word));
+    return word;
+}
+
+PyObject* object_at(std::uintptr_t address, std::size_t offset) noexcept {
+    return reinterpret_cast<PyObject*>(word_at(address, offset));
+}
+
+struct Referents {
+    std::vector<PyObject*> objects{};
+    bool out_of_memory = false;
+
+    static int visit(PyObject* target, void* context) noexcept {
+        auto& self = *static_cast<Referents*>(context);
+        try {
+            self.objects.push_back(target);
+        } catch (const std::bad_alloc&) {
+            self.out_of_memory = true;
+        }
+        return 0;
+    }
+};
+
+std::vector<PyObject*> referents_of(PyObject* object) {
+    Referents referents;
+    if (Py_TYPE(object)->tp_traverse != nullptr) {
+        Py_TYPE(object)->tp_traverse(object, &Referents::visit, &referents);
+    }
+    if (referents.out_of_memory) {
+        throw std::bad_alloc();
+    }
+    return std::move(referents.objects);
+}
+
+}  // namespace
+
+// 0 for the context of a torch.autograd.Function that has not been applied.
+std::uintptr_t TorchHidden::address_of(PyObject* node) const noexcept {
+    const bool is_python = torch_.function_base != nullptr &&
+                           PyType_IsSubtype(Py_TYPE(node), torch_.function_base) != 0;
+    return word_at(reinterpret_cast<std::uintptr_t>(node),
+                   is_python ? layout_.node_in_function : layout_.node_in_wrapper);
+}
+
+void TorchHidden::enqueue(PyObject* object) {
+    if (seen_.size() < kMostNodes && seen_.insert(object).second) {
+        hidden_.held.push_back(python::borrow(object));
+        pending_.push_back(object);
+    }
+}
+
+void TorchHidden::refer(
+    PyObject* holder, PyObject* target, std::string name, EdgeKind kind, std::uint32_t index) {
+    hidden_.references.push_back({holder, target, kind, std::move(name), index});
+}
+
+void TorchHidden::add_tensor(PyObject* tensor) {
+    const auto refer_to = [&](const OwnedRef& target, const char* name, EdgeKind kind) {
+        if (target && target.get() != Py_None) {
+            refer(tensor, target.get(), name, kind);
+            enqueue(target.get());
+        }
+    };
+    if (call(torch_.is_view, tensor).get() == Py_True) {
+        refer_to(get(torch_.base, tensor), "_base", EdgeKind::member);
+    }
+    if (layout_.nodes && torch_api::may_read_graph(torch_, tensor)) {
+        refer_to(get(torch_.grad_fn, tensor), "grad_fn", EdgeKind::member);
+    }
+    if (layout_.gradients && torch_api::may_read_gradient(torch_, tensor)) {
+        refer_to(get(torch_.grad, tensor), "grad", EdgeKind::attribute);
+    }
+    if (layout_.post_accumulate) {
+        const OwnedRef hooks = get(torch_.post_accumulate_hooks, tensor);
+        if (hooks && PyDict_Check(hooks.get())) {
+            // The Python object and the C++ object refer to the same dict.
+            refer(tensor, hooks.get(), "_post_accumulate_grad_hooks");
+            refer(tensor, hooks.get(), "_post_accumulate_grad_hooks");
+        }
+    }
+    PyErr_Clear();
+}
+
+void TorchHidden::add_node(PyObject* node) {
+    const std::uintptr_t address = address_of(node);
+    if (address == 0) {
+        return;
+    }
+    nodes_.emplace(address, node);
+    const NodeGetters& getters = types_.of(Py_TYPE(node));
+    const OwnedRef next = read(getters.next, node);
+    for (Py_ssize_t i = 0; next && PyTuple_Check(next.get()) && i < PyTuple_GET_SIZE(next.get());
+         ++i) {
+        PyObject* const pair = PyTuple_GET_ITEM(next.get(), i);
+        if (PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2 &&
+            PyTuple_GET_ITEM(pair, 0) != Py_None) {
+            refer(node,
+                  PyTuple_GET_ITEM(pair, 0),
+                  "next_functions",
+                  EdgeKind::member_item,
+                  static_cast<std::uint32_t>(i));
+            enqueue(PyTuple_GET_ITEM(pair, 0));
+        }
+    }
+    if (const OwnedRef variable = read(getters.variable, node);
+        variable && is_tensor(variable.get())) {
+        refer(node, variable.get(), "variable");
+        enqueue(variable.get());
+    }
+    for (PyObject* const getter : layout_.saved ? getters.saved : std::vector<PyObject*>()) {
+        const OwnedRef saved = read(getter, node);
+        const char* const name = reinterpret_cast<PyGetSetDescrObject*>(getter)->d_getset->name;
+        if (!saved || !PyTuple_Check(saved.get())) {
+            add_saved(node, name, saved.get(), -1);
+            continue;
+        }
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(saved.get()); ++i) {
+            add_saved(node, name, PyTuple_GET_ITEM(saved.get(), i), i);
+        }
+    }
+    add_hooks(node, address);
+}
+
+// `saved` is a torch._C._autograd.SavedTensor, or None if nothing was saved.
+void TorchHidden::add_saved(PyObject* node, const char* name, PyObject* saved, std::int64_t index) {
+    if (saved == nullptr || saved == Py_None || layout_.saved_in_wrapper == 0 ||
+        Py_TYPE(saved)->tp_basicsize <
+            static_cast<Py_ssize_t>(layout_.saved_in_wrapper + sizeof(std::uintptr_t))) {
+        return;
+    }
+    const std::string text = "saved:" + std::string(name + kSavedPrefix.size());
+    const EdgeKind kind = index < 0 ? EdgeKind::member : EdgeKind::member_item;
+    const auto at = static_cast<std::uint32_t>(std::max<std::int64_t>(index, 0));
+    const std::uintptr_t variable =
+        word_at(reinterpret_cast<std::uintptr_t>(saved), layout_.saved_in_wrapper);
+    const OwnedRef unpack = steal(PyObject_GetAttrString(saved, "unpack_hook"));
+    if (unpack && unpack.get() == Py_None) {
+        const OwnedRef data = steal(PyObject_GetAttrString(saved, "data"));
+        if (data && is_tensor(data.get())) {
+            refer(node, data.get(), text, kind, at);
+            enqueue(data.get());
+        }
+    }
+    PyErr_Clear();
+    if (!layout_.saved_hooks) {
+        return;
+    }
+    for (const std::size_t offset : layout_.saved_nodes) {
+        if (const std::uintptr_t address = word_at(variable, offset); address != 0) {
+            saved_nodes_.push_back({node, address, text + ".grad_fn"});
+        }
+    }
+    const std::uintptr_t hooks = word_at(variable, layout_.saved_hooks->offset);
+    if (hooks == 0 || word_at(hooks, 0) != layout_.saved_hooks->type) {
+        return;
+    }
+    const std::array<std::string, 3> names{"pack_hook", "unpack_hook", text};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        PyObject* const target = object_at(hooks, layout_.saved_hooks->objects[i]);
+        if (target != nullptr) {
+            refer(node, target, names[i], i == 2 ? kind : EdgeKind::member, at);
+            if (is_tensor(target)) {
+                enqueue(target);
+            }
+        }
+    }
+}
+
+void TorchHidden::add_hooks(PyObject* node, std::uintptr_t address) {
+    for (std::size_t i = 0; i < layout_.hook_lists.size(); ++i) {
+        const TorchLayout::Holder& list = layout_.hook_lists[i];
+        const std::uintptr_t end = word_at(address, list.offset + sizeof(std::uintptr_t));
+        for (std::uintptr_t at = word_at(address, list.offset); at != end;
+             at += sizeof(std::uintptr_t)) {
+            const std::uintptr_t hook = word_at(at, 0);
+            if (hook != 0 && word_at(hook, 0) == list.type) {
+                refer(
+                    node, object_at(hook, list.objects.front()), kHookNames.at(i), EdgeKind::hook);
+            }
+        }
+    }
+    if (!layout_.metadata) {
+        return;
+    }
+    const std::uintptr_t metadata = word_at(address, layout_.metadata->offset);
+    if (metadata != 0 && word_at(metadata, 0) == layout_.metadata->type) {
+        PyObject* const dict = object_at(metadata, layout_.metadata->objects.front());
+        if (dict != nullptr) {
+            refer(node, dict, "metadata");
+        }
+    }
+}
+
+// A saved tensor with hooks keeps its node alive. All nodes that are in a cycle have been found.
+void TorchHidden::add_saved_nodes() {
+    for (SavedNode& saved : saved_nodes_) {
+        if (const auto found = nodes_.find(saved.address); found != nodes_.end()) {
+            refer(saved.holder, found->second, std::move(saved.name));
+        }
+    }
+}
+
+// The number of references from outside the pair of Python object and C++ object is the reference
+// count of the Python object plus the number added here. C++ owns one reference to the Python
+// object if there are other references to the C++ object.
+void TorchHidden::add_count(PyObject* object) {
+    std::uint64_t strong = 0;
+    if (is_tensor(object)) {
+        strong = number_of(call(torch_.use_count, object));
+    } else if (const std::uintptr_t address = address_of(object); address != 0) {
+        strong = word_at(address, sizeof(std::uintptr_t)) & UINT32_MAX;
+    }
+    if (strong > 1) {
+        hidden_.counts.emplace_back(object, static_cast<Py_ssize_t>(strong) - 2);
+    }
+}
+
+// Which references tp_traverse visits depends on reference counts, which change when torch creates
+// Python objects. Call this at the end.
+void TorchHidden::mark_visited() {
+    std::vector<PyObject*> visited;
+    const PyObject* holder = nullptr;
+    for (collector::HiddenReference& reference : hidden_.references) {
+        if (reference.holder != holder) {
+            holder = reference.holder;
+            visited = referents_of(reference.holder);
+        }
+        const auto found = std::ranges::find(visited, reference.target);
+        if (found != visited.end()) {
+            reference.is_visited = true;
+            *found = nullptr;
+        }
+    }
+}
+
+void TorchHidden::add(std::span<PyObject* const> objects) {
+    if (!layout_.tensors || !torch_.use_count) {
+        return;
+    }
+    for (PyObject* const object : objects) {
+        if (is_tensor(object) || (layout_.nodes && types_.of(Py_TYPE(object)).next != nullptr)) {
+            enqueue(object);
+        }
+    }
+    while (!pending_.empty()) {
+        PyObject* const object = pending_.back();
+        pending_.pop_back();
+        if (is_tensor(object)) {
+            add_tensor(object);
+        } else {
+            add_node(object);
+        }
+    }
+    add_saved_nodes();
+    hidden_.sort();
+    mark_visited();
+    for (const OwnedRef& held : hidden_.held) {
+        add_count(held.get());
+    }
+}
+
+}  // namespace cyclewatch::device

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists the references that torch stores in tensors and autograd nodes, where the collector does
+// not see them: the graph, saved tensors and their hooks, the hooks of nodes, gradients and bases.
+#pragma once
+
+#include <Python.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "collector/unreachable_set.h"
+#include "device/readers/torch_functions.h"
+#include "device/readers/torch_graph.h"
+#include "device/torch_layout.h"
+
+namespace cyclewatch::device {
+
+// REQUIRES (everything here): GIL held, __torch_function__ disabled, automatic collection paused.
+// RUNS PYTHON: no user code; hooks for saved tensors are not called. torch creates a Python object
+// for each node; the object lives as long as the node. May leave a Python error set. May throw
+// std::bad_alloc.
+class TorchHidden {
+  public:
+    // The arguments must outlive this object.
+    TorchHidden(const torch_api::TorchFunctions& torch,
+                const TorchLayout& layout,
+                collector::HiddenReferences& hidden)
+        : torch_(torch), layout_(layout), hidden_(hidden) {}
+
+    // Adds the references of the tensors and nodes among `objects`, and of all tensors and nodes to
+    // which their references lead. Visits at most kMostNodes nodes; the others count as alive.
+    void add(std::span<PyObject* const> objects);
+
+  private:
+    static constexpr std::size_t kMostNodes = 1'000'000;
+
+    [[nodiscard]] bool is_tensor(PyObject* object) const noexcept {
+        return PyType_IsSubtype(Py_TYPE(object), torch_.tensor_base) != 0;
+    }
+    [[nodiscard]] std::uintptr_t address_of(PyObject* node) const noexcept;
+    void enqueue(PyObject* object);
+    void add_tensor(PyObject* tensor);
+    void add_node(PyObject* node);
+    void add_saved(PyObject* node, const char* name, PyObject* saved, std::int64_t index);
+    void add_hooks(PyObject* node, std::uintptr_t address);
+    void add_saved_nodes();
+    void add_count(PyObject* object);
+    void mark_visited();
+    void refer(PyObject* holder,
+               PyObject* target,
+               std::string name,
+               model::EdgeKind kind = model::EdgeKind::member,
+               std::uint32_t index = 0);
+
+    const torch_api::TorchFunctions& torch_;
+    const TorchLayout& layout_;
+    collector::HiddenReferences& hidden_;
+    NodeTypes types_;
+    std::unordered_set<PyObject*> seen_;
+    std::vector<PyObject*> pending_;
+    std::unordered_map<std::uintptr_t, PyObject*> nodes_;  // by address of the C++ object
+    struct SavedNode {
+        PyObject* holder;
+        std::uintptr_t address;
+        std::string name;
+    };
+    std::vector<SavedNode> saved_nodes_;
+};
+
+}  // namespace cyclewatch::device

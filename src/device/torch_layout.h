@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where torch stores references inside its C++ objects, as cyclewatch/torch_proof.py has found by
+// experiment in this process. A kind of reference that is not `verified` must not be read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace cyclewatch::device {
+
+struct TorchLayout {
+    // A C++ object that owns Python objects, in memory: the offset of the pointer to it, its first
+    // word, which identifies its type, and the offsets of the pointers to Python objects.
+    struct Holder {
+        std::size_t offset = 0;
+        std::uintptr_t type = 0;
+        std::vector<std::size_t> objects;
+    };
+
+    bool tensors = false;  // reference counts of tensors, and bases of views
+    bool gradients = false;
+    bool nodes = false;                // reference counts of nodes, and references between nodes
+    bool saved = false;                // tensors saved for backward, without hooks
+    bool post_accumulate = false;      // post-accumulate-grad hooks of a tensor
+    std::size_t node_in_wrapper = 0;   // in the Python object of a C++ node
+    std::size_t node_in_function = 0;  // in a torch._C._FunctionBase
+    std::size_t saved_in_wrapper = 0;  // the SavedVariable of a SavedTensor
+    std::vector<std::size_t> saved_nodes;  // in a SavedVariable: nodes that it keeps alive
+    std::optional<Holder> saved_hooks;  // in a SavedVariable: pack hook, unpack hook, packed object
+    // In a node. The field at the offset is the begin of a vector of pointers to Holders.
+    std::vector<Holder> hook_lists;  // post-hooks, pre-hooks, tensor hooks
+    std::optional<Holder> metadata;  // in a node
+};
+
+}  // namespace cyclewatch::device

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""never_freed(): cycles through torch's C++ objects, which no collection frees."""
+
+import gc
+import sys
+import time
+
+import pytest
+import torch
+import uncollectable
+
+import cyclewatch
+from cyclewatch import torch_proof
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def find(settle=0):
+    return cyclewatch.never_freed(settle=settle, devices="cpu")
+
+
+def alive(references):
+    return [reference() is not None for reference in references]
+
+
+@pytest.fixture(autouse=True)
+def nothing_before():
+    assert find().findings == []
+
+
+@pytest.mark.parametrize("shape", uncollectable.NEVER_FREED, ids=lambda shape: shape.__name__)
+def test_cycle_is_found_and_cutting_it_frees_the_memory(shape):
+    label, pattern = uncollectable.NEVER_FREED[shape]
+    references, cut = shape()
+    gc.collect()
+    assert all(alive(references)), "a collection frees this shape"
+    (finding,) = find().findings
+    assert finding.collected == "uncollectable"
+    assert (finding.cut.label, finding.pattern) == (label, pattern)
+    storages = {
+        r().untyped_storage().data_ptr(): r().untyped_storage().nbytes() for r in references
+    }
+    assert finding.retained_bytes >= sum(storages.values())
+    assert "no collection will free this" in find().to_text()
+    cut()
+    gc.collect()
+    assert not any(alive(references))
+
+
+@pytest.mark.parametrize("shape", uncollectable.COLLECTED, ids=lambda shape: shape.__name__)
+def test_cycle_that_a_collection_frees_is_not_reported(shape):
+    references = shape()
+    assert find().findings == []
+    gc.collect()
+    assert not any(alive(references))
+
+
+@pytest.mark.parametrize("shape", uncollectable.NEVER_FREED, ids=lambda shape: shape.__name__)
+def test_cycle_with_a_living_tensor_is_not_reported(shape):
+    references, cut = shape()
+    kept = references[0]()
+    assert find().findings == []
+    del kept
+    assert len(find().findings) == 1
+    cut()
+    gc.collect()
+
+
+def test_cycle_that_garbage_refers_to_is_reported_without_the_garbage(in_cycle):
+    references, cut = uncollectable.post_accumulate_grad_hook()
+    node = in_cycle(tensor=references[0](), other=torch.ones(5000))
+    assert find().findings == []
+    del node
+    for _ in range(2):
+        (finding,) = find().findings
+        assert finding.retained_bytes == references[0]().nbytes, "a collection frees `other`"
+        gc.collect()
+    cut()
+    gc.collect()
+
+
+def test_storage_must_settle():
+    first, cut_first = uncollectable.post_accumulate_grad_hook()
+    assert find(settle=2).findings == []
+    second, cut_second = uncollectable.view_on_its_base()
+    report = find(settle=2)
+    assert report.findings == []
+    assert any("not yet in 3 searches in a row" in note for note in report.notes)
+    assert [finding.cut.label for finding in find(settle=2).findings] == ["closure:tensor"]
+    assert len(find(settle=2).findings) == 2
+    for cut in (cut_first, cut_second):
+        cut()
+    gc.collect()
+    assert not any(alive(first + second))
+
+
+@pytest.mark.parametrize("settle", [-1, 1.5, "2", True, None])
+def test_settle_is_checked(settle):
+    with pytest.raises(ValueError, match="settle must be a number of searches"):
+        cyclewatch.never_freed(settle=settle)
+
+
+def test_free_threaded_build_is_refused(monkeypatch):
+    monkeypatch.setattr(torch_proof.sysconfig, "get_config_var", lambda name: 1)
+    with pytest.raises(RuntimeError, match="free-threaded"):
+        cyclewatch.never_freed()
+    with pytest.raises(RuntimeError, match="free-threaded"):
+        cyclewatch.watch(never_freed=True)
+
+
+def test_watch_searches_at_the_end_of_each_step():
+    references, cut = uncollectable.post_accumulate_grad_hook()
+    with cyclewatch.watch(devices="cpu", never_freed=True) as watch:
+        for step in range(6):
+            watch.step(step)
+            assert len(watch.report().findings) == (1 if step >= 2 else 0)
+    (finding,) = watch.report().findings
+    assert finding.occurrences == 1, "later searches do not count it again"
+    assert (finding.collected, finding.by_process[0].first_step) == ("uncollectable", 2)
+    cut()
+    gc.collect()
+    assert not any(alive(references))
+
+
+def test_watch_searches_only_on_request():
+    _, cut = uncollectable.view_on_its_base()
+    with cyclewatch.watch(devices="cpu") as watch:
+        for step in range(4):
+            watch.step(step)
+    assert watch.report().findings == []
+    cut()
+    with pytest.raises(ValueError, match="never_freed must be True or False"):
+        cyclewatch.watch(never_freed=1)
+
+
+def test_search_changes_nothing_but_the_objects_of_nodes():
+    calls = []
+    tensor = torch.ones(8, requires_grad=True)
+
+    def pack(saved):
+        return saved.detach()
+
+    def unpack(packed):
+        calls.append(packed)
+        return packed
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        loss = (tensor * tensor).exp().sum()
+    loss.register_hook(calls.append)
+    gc.collect()
+    find()
+    before = sys.getrefcount(tensor), tensor._use_count(), tensor._version, loss._use_count()
+    count, counts = len(gc.get_objects()), gc.get_count()[0]
+    find()
+    assert gc.get_count()[0] - counts < 50
+    assert len(gc.get_objects()) - count < 10
+    assert not calls
+    after = sys.getrefcount(tensor), tensor._use_count(), tensor._version, loss._use_count()
+    assert after == before
+    loss.backward()
+    assert len(calls) == 4
+
+
+def test_report_counts_the_objects_that_torch_creates():
+    loss = torch.ones(8, requires_grad=True)
+    for _ in range(100):
+        loss = -loss  # saves nothing
+    (note,) = [note for note in find().notes if "Python objects" in note]
+    assert "made torch create 101 Python objects" in note, "100 nodes and AccumulateGrad"
+    assert not [note for note in find().notes if "Python objects" in note]
+
+
+def test_ten_thousand_nodes_take_little_time():
+    loss = torch.ones(8, requires_grad=True)
+    for _ in range(10_000):
+        loss = loss * 2
+    find()
+    seconds = []
+    for _ in range(5):
+        began = time.process_time()
+        find()
+        seconds.append(time.process_time() - began)
+    assert min(seconds) < 1, "0.2 s on an idle machine"
+
+
+# ---- Layouts that are not verified -----------------------------------------------------------
+
+
+@pytest.fixture
+def fresh_proof(monkeypatch):
+    monkeypatch.setattr(torch_proof, "_layout", None)
+    return monkeypatch
+
+
+def test_everything_is_verified(fresh_proof):
+    layout = torch_proof.torch_layout()
+    assert layout["failures"] == []
+    assert layout["kinds"] == {kind for kind, _ in torch_proof._KINDS}
+
+
+def test_faked_counts_are_noticed(fresh_proof):
+    fresh_proof.setattr(torch_proof.Memory, "strong", lambda self, address: 2)
+    layout = torch_proof.torch_layout()
+    assert layout["kinds"] == {"tensors", "gradients", "post_accumulate"}
+    references, cut = uncollectable.node_hook_captures_own_output()
+    report = find()
+    assert report.findings == []
+    (note,) = [note for note in report.notes if "could not verify" in note]
+    assert "references between autograd nodes" in note and torch.__version__ in note
+    cut()
+    gc.collect()
+    assert not any(alive(references))
+
+
+@pytest.mark.parametrize("shift", [8, -8, 64])
+def test_faked_layout_of_nodes_is_noticed(fresh_proof, shift):
+    words = torch_proof.Memory.words
+
+    def moved(self, address, count):
+        return words(self, address + shift, count)
+
+    fresh_proof.setattr(torch_proof.Memory, "words", moved)
+    layout = torch_proof.torch_layout()
+    assert "nodes" not in layout["kinds"]
+    assert len(layout["failures"]) >= 1
+    assert find().findings == []
+
+
+def test_unreadable_memory_is_noticed(fresh_proof):
+    def refuse(*_):
+        raise OSError("not permitted")
+
+    fresh_proof.setattr(torch_proof.os, "open", refuse)
+    layout = torch_proof.torch_layout()
+    assert layout["kinds"] == set()
+    assert "cannot read its own memory" in layout["failures"][0]
+    assert find().findings == []
+
+
+@pytest.mark.parametrize("kind", ["node_hooks", "metadata", "packed", "post_accumulate"])
+def test_unverified_kind_is_not_used(fresh_proof, kind):
+    def fail(self):
+        raise torch_proof.UnverifiedError("a new layout")
+
+    fresh_proof.setattr(torch_proof._Experiments, kind, fail)
+    shape = {
+        "node_hooks": uncollectable.node_hook_captures_own_output,
+        "metadata": uncollectable.node_metadata,
+        "packed": uncollectable.pack_hook_returns_output,
+        "post_accumulate": uncollectable.post_accumulate_grad_hook,
+    }[kind]
+    references, cut = shape()
+    report = find()
+    assert report.findings == []
+    assert any("a new layout" in note for note in report.notes)
+    cut()
+    gc.collect()
+    assert not any(alive(references))
