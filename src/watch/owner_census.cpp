@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <new>
@@ -20,115 +19,22 @@
 #include <utility>
 #include <vector>
 
-#include "capture/labelers/text.h"
 #include "capture/object_summary.h"
 #include "collector/heap_scan.h"
 #include "collector/tracked_objects.h"
-#include "compat/frame_access.h"
 #include "compat/gc_list.h"
 #include "device/device_memory.h"
 #include "device/owner_detector.h"
-#include "python/guards.h"
 #include "python/references.h"
 #include "python/stop_the_world.h"
-#include "python/type_traversal.h"
 #include "retention/heap_graph.h"
 #include "retention/why_alive.h"
 #include "watch/captured_collection.h"
+#include "watch/live_storage.h"
+#include "watch/untracked_owners.h"
 
 namespace cyclewatch::watch {
 namespace {
-
-// Finds the owners that have no GC header, such as NumPy arrays. The collector does not list them,
-// so the references of all other objects are followed.
-class UntrackedOwners {
-  public:
-    explicit UntrackedOwners(device::OwnerRegistry& registry) : registry_(registry) {}
-
-    // `tracked`: a list of the tracked objects. Does not follow references of unreachable objects.
-    // May throw std::bad_alloc. REQUIRES: the other threads stopped. RUNS PYTHON: never.
-    void find(PyObject* tracked, const cw_object_list& frozen, const collector::HeapScan& scan) {
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tracked); ++i) {
-            follow(PyList_GET_ITEM(tracked, i), scan);
-        }
-        for (std::size_t i = 0; i < frozen.count; ++i) {
-            follow(frozen.objects[i], scan);
-        }
-        cyclewatch_visit_threads(&visit_thread, this);
-        if (out_of_memory_) {
-            throw std::bad_alloc();
-        }
-    }
-
-    void move_to(std::vector<python::OwnedRef>& held,
-                 std::vector<device::DetectedOwner>& owners,
-                 std::vector<PyObject*>& untracked) {
-        for (const auto& [object, leads] : known_) {
-            if (!leads) {
-                continue;
-            }
-            held.push_back(python::borrow(object));
-            untracked.push_back(object);
-            if (PyType_IS_GC(Py_TYPE(object)) == 0) {
-                owners.push_back({object, registry_.reader_for(Py_TYPE(object))});
-            }
-        }
-    }
-
-  private:
-    static constexpr int kMostNesting = 32;  // of untracked containers
-
-    void follow(PyObject* object, const collector::HeapScan& scan) {
-        if (!scan.collectable.contains(object) && !scan.frozen.contains(object)) {
-            traversals_.of(Py_TYPE(object)).visit<&visit>(object, this);
-        }
-    }
-    static int visit(PyObject* object, void* context) noexcept {
-        static_cast<UntrackedOwners*>(context)->consider(object);
-        return 0;
-    }
-    static void visit_thread(const cyclewatch_thread_reference* reference, void* context) {
-        if (reference->is_stale == 0) {
-            static_cast<UntrackedOwners*>(context)->consider(reference->target);
-        }
-    }
-
-    // Records whether an untracked object is an owner, or a container that leads to owners.
-    void consider(PyObject* object) noexcept {
-        if (object == nullptr) {
-            return;
-        }
-        PyTypeObject* const type = Py_TYPE(object);
-        const bool is_container = PyType_IS_GC(type) != 0;
-        if (is_container ? PyObject_IS_GC(object) == 0 || PyObject_GC_IsTracked(object) != 0
-                         : registry_.reader_for(type) == nullptr) {
-            return;
-        }
-        try {
-            const auto [known, is_new] = known_.try_emplace(object, !is_container);
-            if (is_new && is_container && nesting_ < kMostNesting) {
-                const bool outer = std::exchange(leads_, false);
-                ++nesting_;
-                // Not from `traversals_`, whose entry for the holder is in use.
-                python::TypeTraversal(type).visit<&visit>(object, this);
-                --nesting_;
-                known_.at(object) = leads_;
-                leads_ = outer || leads_;
-                return;
-            }
-            leads_ = leads_ || known->second;
-        } catch (const std::bad_alloc&) {
-            out_of_memory_ = true;
-        }
-    }
-
-    device::OwnerRegistry& registry_;
-    python::TypeTraversals traversals_;
-    std::unordered_map<PyObject*, bool> known_;  // whether it is an owner or leads to one
-    bool leads_ = false;                         // the container that is visited leads to an owner
-    int nesting_ = 0;
-    bool out_of_memory_ = false;
-};
 
 // The reachable owners. Holds strong references to them, because reading an owner
 // may run user code.
@@ -198,61 +104,6 @@ class LiveOwners {
     std::vector<PyObject*> untracked_;
 };
 
-constexpr std::size_t kShownPaths = 2;
-constexpr std::string_view kGradient = ".grad";
-
-// One storage, and the owner under which it is reported.
-struct LiveStorage {
-    const PendingOwner* owner = nullptr;
-    PyObject* object = nullptr;
-    bool has_parameter = false;
-    const PendingOwner* gradient = nullptr;  // the owner, if it is a gradient
-    PyObject* gradient_of = nullptr;
-    bool is_only_part = false;         // a part to which nothing else refers
-    bool has_library_holders = false;  // also true if unknown
-    std::size_t graph_nodes = 0;       // see model::LiveOwner
-    std::size_t count = 1;             // of storages that are equal except for their address
-    std::vector<model::RetentionPath> paths;
-};
-
-bool is_parameter(PyObject* object) {
-    for (PyTypeObject* type = Py_TYPE(object); type != nullptr; type = type->tp_base) {
-        if (capture::name_of_type(type).module == "torch.nn.parameter") {
-            return true;
-        }
-    }
-    return false;
-}
-
-// Decides which owner of a storage is reported. Prefers an object to a part of another object.
-// Prefers a tensor to the Python object of its storage, because torch keeps that object alive as
-// long as the storage.
-bool is_better(const PendingOwner& owner, const PendingOwner& best) {
-    return !owner.is_part &&
-           (best.is_part || (best.reading.shape.empty() && !owner.reading.shape.empty()));
-}
-
-std::vector<LiveStorage> storages_of(const CapturedCollection& read,
-                                     std::span<PyObject* const> objects) {
-    std::vector<LiveStorage> storages(read.observation.storages.size());
-    for (const PendingOwner& owner : read.owners) {
-        LiveStorage& storage = storages[owner.storage];
-        const bool parameter = !owner.is_part && is_parameter(objects[owner.object]);
-        if (owner.reading.part.starts_with(kGradient)) {
-            storage.gradient = &owner;
-            storage.gradient_of = objects[owner.object];
-        }
-        if (storage.owner == nullptr || (parameter && !storage.has_parameter) ||
-            is_better(owner, *storage.owner)) {
-            storage.owner = &owner;
-            storage.object = objects[owner.object];
-        }
-        storage.has_parameter = storage.has_parameter || parameter;
-    }
-    std::erase_if(storages, [](const LiveStorage& each) { return each.owner == nullptr; });
-    return storages;
-}
-
 // A key made from all properties, except the path, that the owners of a group share.
 std::string kind_of(const PendingOwner& owner) {
     const device::OwnerReading& reading = owner.reading;
@@ -280,57 +131,6 @@ std::string without_indexes(std::string_view text) {
     return pattern;
 }
 
-bool is_optimizer_state(const model::RetentionPath& path) {
-    return std::ranges::any_of(path.references, [](const model::Reference& reference) {
-        return reference.holder.starts_with("torch.optim.") && reference.label == ".state";
-    });
-}
-
-// True if the path continues through the autograd graph of a tensor.
-bool is_in_graph(const model::RetentionPath& path) {
-    return std::ranges::any_of(path.references, [](const model::Reference& reference) {
-        return reference.label == "grad_fn";
-    });
-}
-
-// True if `storage` belongs to a torch tensor, and C code is the only known holder of the tensor.
-bool is_held_by_c_code(const LiveStorage& storage) {
-    return storage.owner->type.starts_with("torch.") && !storage.paths.empty() &&
-           storage.paths.front().root.kind == model::RootKind::c_code;
-}
-
-// True if `tensor` is known to be the result of an operation. REQUIRES: not inside a collection.
-bool is_computed(PyObject* tensor) {
-    // The attribute getters of a subclass may run user code.
-    const capture::TypeName name = capture::name_of_type(Py_TYPE(tensor));
-    if (name.module != "torch" || name.qualname != "Tensor") {
-        return false;
-    }
-    const python::OwnedRef is_leaf = python::steal(PyObject_GetAttrString(tensor, "is_leaf"));
-    PyErr_Clear();
-    return is_leaf.get() == Py_False;
-}
-
-model::OwnerCategory category_of(const LiveStorage& storage) {
-    using model::OwnerCategory;
-    if (storage.has_parameter) {
-        return OwnerCategory::parameter;
-    }
-    if (storage.gradient != nullptr) {
-        return OwnerCategory::gradient;
-    }
-    if (!storage.paths.empty() && is_optimizer_state(storage.paths.front())) {
-        return OwnerCategory::optimizer_state;
-    }
-    // Autograd refers to the C++ tensor. Other C code, such as NumPy, refers to the tensor's Python
-    // object, and `has_library_holders` does not include such references.
-    if ((is_held_by_c_code(storage) && storage.has_library_holders) ||
-        (!storage.paths.empty() && is_in_graph(storage.paths.front()))) {
-        return OwnerCategory::saved_for_backward;
-    }
-    return is_computed(storage.object) ? OwnerCategory::activation : OwnerCategory::other;
-}
-
 bool ends_in_attribute(const model::RetentionPath& path) {
     return !path.references.empty() && path.references.back().label.starts_with('.');
 }
@@ -351,77 +151,7 @@ std::vector<PyObject*> sharing_owners(const CapturedCollection& read,
     return found;
 }
 
-// The owner to append to the path if the storage belongs to a part of another object, such as a
-// gradient; otherwise null.
-const PendingOwner* part_of(const LiveStorage& storage) {
-    return storage.owner->is_part  ? storage.owner
-           : storage.has_parameter ? nullptr
-                                   : storage.gradient;
-}
-
-// The object to which the path search must find paths.
-PyObject* held_object(const LiveStorage& storage) {
-    const PendingOwner* const part = part_of(storage);
-    return part != nullptr && part == storage.gradient ? storage.gradient_of : storage.object;
-}
-
-// True if only the library and this census refer to the part of `owner` that uses the storage.
-bool is_only_part(device::OwnerReader& reader, PyObject* owner, const LiveStorage& storage) {
-    device::OwnerReading reading;
-    std::vector<device::LibraryReference> references;
-    if (!storage.owner->is_part) {  // it has a Python object
-        reader.add_references(owner, references);
-    }
-    if (reader.read(owner, reading) != device::ReadOutcome::owns) {
-        return false;
-    }
-    reader.count_references(owner, reading);
-    const auto is_part = [&](const auto& each) { return each.target == storage.object; };
-    const std::int64_t ours = std::ranges::any_of(references, is_part) ? 1 : 0;
-    return std::ranges::any_of(reading.parts, [&](const device::OwnerReading& part) {
-        return part.storage == storage.owner->reading.storage && part.storage_references > 0 &&
-               std::cmp_less_equal(part.storage_references, part.known_references + ours);
-    });
-}
-
-// REQUIRES: not inside a collection. RUNS PYTHON: no user code.
-void find_library_holders(device::OwnerRegistry& registry, std::vector<LiveStorage>& storages) {
-    for (LiveStorage& storage : storages) {
-        PyObject* const owner = held_object(storage);
-        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(owner));
-        if (reader == nullptr || reader->runs_user_code()) {
-            continue;
-        }
-        storage.has_library_holders = reader->library_holders(owner) != 0;
-        storage.is_only_part = part_of(storage) != nullptr && is_only_part(*reader, owner, storage);
-    }
-}
-
-// Counts the nodes of the autograd graphs. The newest tensors come first, because the graph of a
-// result includes the graphs of what it was computed from. REQUIRES: not inside a collection. RUNS
-// PYTHON: no user code.
-void count_graph_nodes(device::OwnerRegistry& registry, std::vector<LiveStorage>& storages) {
-    const python::GcPause pause;  // the library creates objects for the nodes
-    std::map<device::OwnerReader*, std::vector<LiveStorage*>> by_reader;
-    for (LiveStorage& storage : storages) {
-        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(storage.object));
-        if (reader != nullptr && !reader->runs_user_code()) {
-            by_reader[reader].push_back(&storage);
-        }
-    }
-    for (auto& [reader, owners] : by_reader) {
-        std::ranges::sort(
-            owners, std::greater{}, [](const LiveStorage* each) { return each->owner->object; });
-        std::vector<PyObject*> objects;
-        for (const LiveStorage* const each : owners) {
-            objects.push_back(each->object);
-        }
-        const std::vector<std::size_t> sizes = reader->graph_sizes(objects);
-        for (std::size_t i = 0; i < sizes.size(); ++i) {
-            owners[i]->graph_nodes = sizes[i];
-        }
-    }
-}
+constexpr std::size_t kShownPaths = 2;
 
 void find_paths(LiveStorage& storage, PyObject* object, retention::HolderSearch& search) {
     const PendingOwner* const part = part_of(storage);

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// A storage that is in use, the owner under which it is reported, and its category.
+#pragma once
+
+#include <Python.h>
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "device/owner_registry.h"
+#include "model/retention.h"
+#include "watch/captured_collection.h"
+
+namespace cyclewatch::watch {
+
+// One storage, and the owner under which it is reported.
+struct LiveStorage {
+    const PendingOwner* owner = nullptr;
+    PyObject* object = nullptr;
+    bool has_parameter = false;
+    const PendingOwner* gradient = nullptr;  // the owner, if it is a gradient
+    PyObject* gradient_of = nullptr;
+    bool is_only_part = false;         // a part to which nothing else refers
+    bool has_library_holders = false;  // also true if unknown
+    std::size_t graph_nodes = 0;       // see model::LiveOwner
+    std::size_t count = 1;             // of storages that are equal except for their address
+    std::vector<model::RetentionPath> paths;
+};
+
+// The storages of the owners in `read`. `objects`: the owners' objects, borrowed.
+[[nodiscard]] std::vector<LiveStorage> storages_of(const CapturedCollection& read,
+                                                   std::span<PyObject* const> objects);
+
+// True if `storage` belongs to a torch tensor, and C code is the only known holder of the tensor.
+[[nodiscard]] bool is_held_by_c_code(const LiveStorage& storage);
+
+// What the storage is used for. REQUIRES: not inside a collection, and the paths of `storage`.
+[[nodiscard]] model::OwnerCategory category_of(const LiveStorage& storage);
+
+// The owner to append to the path if the storage belongs to a part of another object, such as a
+// gradient; otherwise null.
+[[nodiscard]] const PendingOwner* part_of(const LiveStorage& storage);
+
+// The object to which the path search must find paths.
+[[nodiscard]] PyObject* held_object(const LiveStorage& storage);
+
+// Sets `has_library_holders` and `is_only_part`. REQUIRES: not inside a collection. RUNS PYTHON: no
+// user code.
+void find_library_holders(device::OwnerRegistry& registry, std::vector<LiveStorage>& storages);
+
+// Counts the nodes of the autograd graphs. The newest tensors come first, because the graph of a
+// result includes the graphs of what it was computed from. REQUIRES: not inside a collection. RUNS
+// PYTHON: no user code.
+void count_graph_nodes(device::OwnerRegistry& registry, std::vector<LiveStorage>& storages);
+
+}  // namespace cyclewatch::watch
