@@ -78,8 +78,11 @@ def merged():
             for rank in range(8)
             if (rank + place) % 3 or place == 0
         ]
-    for place, collection in enumerate(report["collections"]):
-        collection["process"] = place % 8
+    report["collections"] = [
+        collection | {"process": rank}
+        for rank in range(8)
+        for collection in report["collections"][:5]
+    ]
     return report
 
 

@@ -60,12 +60,7 @@ constexpr std::size_t kMostAlternatives = 6;
 constexpr std::size_t kMostCuts = 4;  // shown with source code and reason; the rest are listed
 constexpr std::size_t kMostOwners = 40;
 constexpr std::size_t kMostRawReferences = 20;  // in one step
-constexpr std::size_t kMostProse = 600;         // columns
-
-// Truncates a sentence. Sentences may be longer than names.
-std::string prose(std::string_view sentence) {
-    return base::truncate_end(base::clean_text(sentence), kMostProse);
-}
+constexpr std::size_t kMostNote = 600;          // columns
 
 // "and 3 more steps"; "" if `count` is 0.
 std::string more_line(std::uint64_t count, std::string_view noun, std::string_view rest = {}) {
@@ -107,13 +102,13 @@ std::string heading(const Finding& finding, std::size_t rank) {
     return "<header><h2 id=\"h" + number + "\"><span class=\"rank\">" + number + "</span> " +
            "<span class=\"title\">" + title_markup(finding.title) + "</span></h2>\n" +
            wrap_markup("p", "facts", facts) + "\n" +
-           element("p", "headline", prose(headline(finding))) +
+           wrap_markup("p", "headline", prose(headline(finding))) +
            (finding.status_reason.empty()
                 ? std::string()
-                : element("p",
-                          "status-reason",
-                          "Status " + std::string(word_of(finding.status)) + ": " +
-                              prose(finding.status_reason))) +
+                : wrap_markup("p",
+                              "status-reason",
+                              "Status " + std::string(word_of(finding.status)) + ": " +
+                                  prose(finding.status_reason))) +
            "</header>\n";
 }
 
@@ -139,8 +134,9 @@ std::string number_of(const CodeChange& change) {
 }
 
 std::string reason_of(const Reference& reference, const std::string& heading) {
-    return reference.reason.empty() ? std::string()
-                                    : element("p", "why", heading + prose(reference.reason)) + "\n";
+    return reference.reason.empty()
+               ? std::string()
+               : wrap_markup("p", "why", heading + prose(reference.reason)) + "\n";
 }
 
 // The code at the location. Long lines scroll inside the box, so the box must be focusable.
@@ -180,10 +176,9 @@ std::string choice(const Reference& reference,
 std::string advice_of(const Finding& finding) {
     return finding.advice.empty()
                ? std::string()
-               : "<p class=\"instead\"><b>Fix:</b> " + base::escape_markup(prose(finding.advice)) +
-                     (finding.cost.empty()
-                          ? std::string()
-                          : " Cost: " + base::escape_markup(prose(finding.cost)) + ".") +
+               : "<p class=\"instead\"><b>Fix:</b> " + prose(finding.advice) +
+                     (finding.cost.empty() ? std::string()
+                                           : " Cost: " + prose(finding.cost) + ".") +
                      "</p>\n";
 }
 
@@ -404,7 +399,8 @@ std::string opinion(const Finding& finding) {
     const std::string verdict(none ? "none" : word_of(finding.verdict));
     return std::string("<dl class=\"opinion\"") + (none ? " hidden=\"\"" : "") +
            "><dt>Your verdict</dt><dd data-verdict=\"\">" + verdict +
-           "</dd><dt>Your note</dt><dd data-note=\"\">" + base::escape_markup(prose(finding.note)) +
+           "</dd><dt>Your note</dt><dd data-note=\"\">" +
+           base::escape_markup(base::truncate_end(base::clean_text(finding.note), kMostNote)) +
            "</dd></dl>\n";
 }
 

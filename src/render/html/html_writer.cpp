@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/html/html_writer.h"
 
+#include <cstddef>
+#include <string>
+#include <string_view>
+
 #include "base/text.h"
 
 namespace cyclewatch::render {
@@ -39,6 +43,24 @@ std::string element(std::string_view tag, std::string_view style, std::string_vi
 
 std::string code(std::string_view name, std::string_view style) {
     return wrap_markup("code", style, with_breaks(base::shown_name(name)));
+}
+
+std::string prose(std::string_view sentence) {
+    constexpr std::size_t kMostColumns = 600;
+    const std::string text = base::truncate_end(base::clean_text(sentence), kMostColumns);
+    std::string out;
+    std::size_t start = 0;
+    for (;;) {
+        const std::size_t open = text.find('`', start);
+        const std::size_t close =
+            open == std::string::npos ? std::string::npos : text.find('`', open + 1);
+        if (close == std::string::npos) {  // a lone backtick is text
+            return out + base::escape_markup(std::string_view(text).substr(start));
+        }
+        out += base::escape_markup(std::string_view(text).substr(start, open - start)) +
+               element("code", "", std::string_view(text).substr(open + 1, close - open - 1));
+        start = close + 1;
+    }
 }
 
 std::string title_markup(std::string_view title) {

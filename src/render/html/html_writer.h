@@ -21,6 +21,9 @@ namespace cyclewatch::render {
 // shown_name() in <code>, with line break opportunities after separators.
 [[nodiscard]] std::string code(std::string_view name, std::string_view style = {});
 
+// A sentence, truncated to 600 columns. Text between backticks is shown in <code>.
+[[nodiscard]] std::string prose(std::string_view sentence);
+
 // The title of a cycle, with line break opportunities.
 [[nodiscard]] std::string title_markup(std::string_view title);
 

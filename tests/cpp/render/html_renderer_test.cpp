@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/html/html_renderer.h"
 #include "render/html/html_data.h"
+#include "render/html/html_writer.h"
 #include "render/renderer.h"
 #include "support/hostile_names.h"
 #include "support/markup_check.h"
@@ -81,6 +82,11 @@ TEST(Html, ListsAllChanges) {
         const std::string line = reference.location.substr(reference.location.find(':') + 1);
         EXPECT_THAT(page, HasSubstr(line + "</code>"));
     }
+}
+
+TEST(Html, ShowsTextBetweenBackticksAsCode) {
+    EXPECT_EQ(prose("`<lambda>` captures `self`, a ` b"),
+              "<code>&lt;lambda&gt;</code> captures <code>self</code>, a ` b");
 }
 
 TEST(Html, HasUniqueIds) {

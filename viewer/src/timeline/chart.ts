@@ -156,7 +156,7 @@ export class Chart {
         };
         const frame = this.#frame;
         const svg = makeSvg("svg", { width, height: HEIGHT, "aria-hidden": "true" }, axes(frame));
-        if (series.measured && series.teeth.length > 1) {
+        if (series.measured) {
             svg.append(
                 makeSvg("path", { class: "area", d: area(series, frame) }),
                 makeSvg("path", { class: "used", d: outline(series, frame) }),
@@ -170,10 +170,9 @@ export class Chart {
 
     #highlight(): void {
         const at = this.#series?.teeth[this.#at]?.collection;
-        const alone = this.#series?.teeth.length === 1;
         for (const mark of this.element.querySelectorAll<SVGElement>(".drop, .wait")) {
             const collection = Number(mark.dataset.collection);
-            mark.classList.toggle("pointed", collection === at || alone);
+            mark.classList.toggle("pointed", collection === at);
             mark.classList.toggle("marked", collection === this.#marked);
         }
     }

@@ -8,6 +8,8 @@ import { Chart } from "./chart";
 import { allSeries, findingsOf, type Series, type Tooth } from "./series";
 
 const MOST_SERIES = 200;
+// With fewer collections and scans, the cards say all that a chart would show.
+const FEWEST_POINTS = 5;
 
 function describe(state: State, series: Series, tooth: Tooth): string {
     const record = state.report.collections[tooth.collection];
@@ -28,11 +30,7 @@ function describe(state: State, series: Series, tooth: Tooth): string {
     );
 }
 
-function overview(state: State, series: Series): string {
-    const [only, ...others] = series.teeth;
-    if (only !== undefined && others.length === 0) {
-        return `${describe(state, series, only)}. No other collection or scan found memory of cycles.`;
-    }
+function overview(series: Series): string {
     return (
         `${totals(series.teeth)} of memory kept alive by cycles. Hover over one or use the arrow keys; ` +
         "click it or press Enter to see its findings."
@@ -74,10 +72,7 @@ function keys(series: Series, floor: number): HTMLElement[] {
     if (series.teeth.some((tooth) => tooth.scan)) {
         found.push(key("found", "found by a scan, not freed"));
     }
-    const alone = series.teeth.length === 1;
-    if (alone) {
-        found.push(key("waited", "unreachable before it (maximum)"));
-    } else if (series.measured) {
+    if (series.measured) {
         found.push(key("owner", "in use"));
     }
     if (floor > 0) {
@@ -129,7 +124,7 @@ function toggleCollection(state: State, collection: number): void {
 }
 
 export function drawTimeline(state: State): void {
-    const series = allSeries(state.report);
+    const series = allSeries(state.report).filter(({ teeth }) => teeth.length >= FEWEST_POINTS);
     const [first] = series;
     if (first === undefined) {
         return;
@@ -142,7 +137,7 @@ export function drawTimeline(state: State): void {
     const readout = make("p", { class: "readout" });
     const chart = new Chart({
         point: (tooth) => {
-            readout.textContent = tooth ? describe(state, shown, tooth) : overview(state, shown);
+            readout.textContent = tooth ? describe(state, shown, tooth) : overview(shown);
             return readout.textContent;
         },
         pick: (tooth) => {
@@ -155,7 +150,7 @@ export function drawTimeline(state: State): void {
         title.textContent = chosen.measured
             ? `${chosen.device} memory over the run`
             : titleOf(chosen.teeth);
-        readout.textContent = overview(state, chosen);
+        readout.textContent = overview(chosen);
         chart.show(chosen, state.report.stats.elapsed);
         legend.replaceChildren(...keys(chosen, chart.floor));
     };
