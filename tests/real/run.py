@@ -189,7 +189,7 @@ def write_cards(path, outcomes):
     for one in outcomes:
         if one.name in SHOWN and one.findings:
             card = one.findings[0]["card"]
-            parts.append(f"## {one.name}\n\n{SHOWN[one.name]}\n\n```\n{card}\n```\n")
+            parts.append(f"### {one.name}\n\n{SHOWN[one.name]}\n\n```\n{card}\n```\n")
     if parts:
         path.write_text("\n".join(parts))
 
