@@ -128,9 +128,12 @@ def _complain_about_typos(known: list[str]) -> None:
         if name.startswith("CYCLEWATCH_") and name not in known:
             import difflib
 
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.85)
+            # All names have the same prefix, which would make any two of them similar.
+            words = {each.removeprefix("CYCLEWATCH_"): each for each in known}
+            near = difflib.get_close_matches(name.removeprefix("CYCLEWATCH_"), words, n=1)
             if near:
-                _print_error(f"cyclewatch: {name} is not a setting; did you mean {near[0]}?")
+                right = words[near[0]]
+                _print_error(f"cyclewatch: {name} is not a setting; did you mean {right}?")
 
 
 def _boolean(name: str, word: str) -> bool:

@@ -8,6 +8,7 @@ import sys
 
 from cyclewatch import _native
 from cyclewatch.errors import TensorCycleWarning
+from cyclewatch.wording import prefix
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,8 +56,7 @@ def _log_finding(finding: Finding, report_path: str | None, sentence: str, again
         "report": report,
     }
     if logging.getLogger("cyclewatch").hasHandlers():
-        name = f"cyclewatch[rank {rank}]" if rank else "cyclewatch"
-        line = f"{name}: {sentence} [{finding.signature}]"
+        line = f"{prefix()}{sentence} [{finding.signature}]"
         log(_WARNING, _native.clean_text(line) + (f"; report: {report}" if report else ""), fields)
     if not again:
         log(_INFO, finding.to_text(), fields)

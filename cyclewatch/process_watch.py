@@ -14,7 +14,7 @@ import sys
 from cyclewatch import _native, collecting, finding_warnings, watches
 from cyclewatch.optimizer_steps import count_optimizer_steps
 from cyclewatch.out_of_memory import oom_autopsy
-from cyclewatch.wording import clean_line
+from cyclewatch.wording import clean_line, prefix
 from cyclewatch.workers import WorkerEnd, is_worker
 
 TYPE_CHECKING = False
@@ -48,6 +48,7 @@ class ProcessWatch:
         self._settings = settings
         self._process = os.getpid()
         self._is_run = is_run
+        self._last_warned = ""  # the headline of the latest warning
         self._finished = 0  # the id of the process that has finished
         folder, name, formats = _report_location(settings["output"], settings["format"], script)
         self._is_named = bool(name)
@@ -70,7 +71,7 @@ class ProcessWatch:
             steps=settings["steps"],
             follow_steps=True,
             record_history=settings["record_history"],
-            on_finding=finding_warnings.warn if warn else None,
+            on_finding=self._warn if warn else None,
             on_log=finding_warnings.log if warn else None,
             autopsy=None if settings["no_oom"] else oom_autopsy(report_dir=folder),
         )
@@ -83,6 +84,10 @@ class ProcessWatch:
         os.register_at_fork(after_in_child=self._in_child)
         # Handlers run in reverse order, so this one runs after the program's handlers.
         atexit.register(self._finish)
+
+    def _warn(self, finding: Finding, report_path: str | None, again: bool) -> None:
+        self._last_warned = finding.headline
+        finding_warnings.warn(finding, report_path, again)
 
     def _in_child(self) -> None:
         if not self._settings["follow_fork"]:
@@ -143,10 +148,15 @@ class ProcessWatch:
         if self._settings["fail"]:
             lines += ["\n\n".join(each.to_text(rank) for rank, each in enumerate(findings, 1))]
         elif findings:
-            lines += [_native.clean_text(findings[0].headline)]
+            headline = findings[0].headline
+            others = len(findings) - 1
+            more = f" {others:,} more finding{'s' * (others != 1)}." if others else ""
+            if headline != self._last_warned:
+                lines += [_native.clean_text(f"{prefix()}{headline}{more}")]
         if growing:
-            lines += [f"Tensor memory grows: {growing[0]}"]
-        self._print_with_paths("\n".join(lines), self._watch.report_paths)
+            lines += [_native.clean_text(f"{prefix()}Tensor memory grows: {growing[0]}")]
+        if lines:
+            self._print_with_paths("\n".join(lines), self._watch.report_paths)
 
     @staticmethod
     def _print_with_paths(text: str, paths: Iterable[object]) -> None:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+
 from cyclewatch._native import clean_text, format_bytes
 from cyclewatch.memory_lines import (
     FRAGMENTED_STEP,
@@ -82,6 +84,12 @@ def _reference(finding: Finding, test: str) -> str:
     return f"{headline}\nid {finding.signature}; the card is in the failure of {clean_text(test)}"
 
 
+def prefix() -> str:
+    """The start of a line in a log: "cyclewatch: ", or "cyclewatch[rank 3]: " if RANK is set."""
+    rank = os.environ.get("RANK")
+    return f"cyclewatch[rank {rank}]: " if rank else "cyclewatch: "
+
+
 def clean_line(report: Report) -> str:
     """One line about a run without new findings: what was watched, and what was not examined."""
     stats = report.stats
@@ -97,7 +105,7 @@ def clean_line(report: Report) -> str:
     gaps = sorted({each.unexamined for each in report.processes if each.unexamined})
     gap = f"; not examined: {clean_text(' and '.join(gaps))}" if gaps else ""
     overhead = 100 * stats.seconds / stats.elapsed if stats.elapsed > 0 else 0.0
-    return f"cyclewatch: {watched}, {cycles}{known}{gap}, overhead {overhead:.2g} %"
+    return f"{prefix()}{watched}, {cycles}{known}{gap}, overhead {overhead:.2g} %"
 
 
 def _counted(number: int, noun: str) -> str:

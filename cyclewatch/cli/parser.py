@@ -83,12 +83,24 @@ class _Parser(argparse.ArgumentParser):
 def parse(words: list[str]) -> argparse.Namespace:
     """Parse the arguments. Raises Failure, or SystemExit for --help and --version."""
     parser = make_parser()
+    if words[:1] == ["help"]:
+        words = [*words[1:2], "--help"]
+    if words and not words[0].startswith("-") and words[0] not in commands(parser):
+        raise Failure(_unknown_command(words[0], list(commands(parser))), Status.USAGE)
     if words[:1] == ["run"]:
         return _parse_run(parser, words[1:])
     arguments = parser.parse_args(words)
     if arguments.command is None:
         raise Failure(f"no command given\n{parser.format_help()}", Status.USAGE)
     return arguments
+
+
+def _unknown_command(word: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(word, known, n=1)
+    if word.endswith(".py"):
+        near = [f"run {word}"]
+    hint = f"; did you mean {PROGRAM} {near[0]}?" if near else ""
+    return f"{word!r} is not a command{hint}; see {PROGRAM} --help"
 
 
 def commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
@@ -471,7 +483,7 @@ def _add_writers(command: Callable[..., _Parser]) -> None:
         '"$(cyclewatch completion bash)" to ~/.bashrc. For zsh, save the output as _cyclewatch in '
         "a directory on $fpath.",
     )
-    completion.add_argument("shell", metavar="SHELL", help="bash, zsh or tcsh")
+    completion.add_argument("shell", metavar="SHELL", help="bash, zsh, tcsh or fish")
 
 
 def _add_output(parser: _Parser, help: str) -> None:

@@ -38,8 +38,8 @@ std::string describe(const json::parse_error& error, std::string_view text) {
     constexpr std::size_t kShown = 40;
     const std::string_view read = text.substr(0, error.byte);
     const std::string near(read.substr(read.size() - std::min(read.size(), kShown)));
-    return "not valid JSON at byte " + std::to_string(error.byte) + ", after \"" +
-           base::truncate_middle(base::clean_text(near), kShown) + "\"";
+    return "not a cyclewatch report: not valid JSON at byte " + std::to_string(error.byte) +
+           ", after \"" + base::truncate_middle(base::clean_text(near), kShown) + "\"";
 }
 
 json parse(std::string_view text) {

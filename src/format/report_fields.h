@@ -34,7 +34,7 @@ struct Fields<model::ProgramInfo> {
         CYCLEWATCH_FIELD(cyclewatch_version, "Version of cyclewatch"),
         CYCLEWATCH_FIELD(
             started_at,
-            "Start time of the watch, in UTC and ISO 8601 format: '2026-01-31T12:00:00Z'"),
+            "Start time of the watch, in UTC and ISO 8601 format: '2026-01-31T12:00:00.000Z'"),
         CYCLEWATCH_FIELD(strategy,
                          "How unreachable objects were found: 'ride-along' or 'heap-scan'"),
         CYCLEWATCH_FIELD(

@@ -25,7 +25,7 @@ struct ProgramInfo {
     int rank = -1;               // environment variable RANK; -1 if not set
     std::string python_version;  // "3.11.7"
     std::string cyclewatch_version;
-    std::string started_at;  // UTC, "2026-01-31T12:00:00Z"
+    std::string started_at;  // UTC, "2026-01-31T12:00:00.000Z"
     std::string strategy;    // "ride-along" or "heap-scan"
     // The objects that nothing had examined when the report was written, as a noun phrase; "" if
     // all objects were examined. Missing if unknown: an earlier version wrote the report.

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <ctime>
+#include <string>
 #include <string_view>
 
 #include "collector/gc_hook.h"
@@ -56,13 +58,18 @@ int rank() {
     return value;
 }
 
+// With milliseconds, so that reports can be aligned with logs and traces.
 std::string utc_now() {
-    const std::time_t now = std::time(nullptr);
+    using std::chrono::system_clock;
+    const auto now = std::chrono::floor<std::chrono::milliseconds>(system_clock::now());
+    const std::time_t seconds = system_clock::to_time_t(now);
+    const auto milliseconds = now.time_since_epoch().count() % 1000;
     std::tm parts{};
-    gmtime_r(&now, &parts);
+    gmtime_r(&seconds, &parts);
     std::array<char, 32> text{};
-    std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return text.data();
+    std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S.", &parts);
+    const std::string digits = std::to_string(1000 + milliseconds);
+    return text.data() + digits.substr(1) + "Z";
 }
 
 }  // namespace

@@ -405,6 +405,21 @@ def test_exit_scan_finds_what_no_collection_examined(python, program, tmp_path):
     assert b"3 reference cycles through Node keep 11.7 KiB" in outcome.stderr
 
 
+def test_exit_line_names_the_rank_and_does_not_repeat_a_warning(python, program):
+    program(UNCOLLECTED)
+    outcome = python.run("program.py", RANK="3")
+    assert outcome.stderr.startswith(b"cyclewatch[rank 3]: 3 reference cycles through Node keep")
+    outcome = python.run("--warn", "program.py")
+    assert outcome.stderr.count(b"3 reference cycles through Node keep") == 1
+
+
+def test_start_time_has_milliseconds(python, program, tmp_path):
+    program(UNCOLLECTED)
+    python.run("-o", "time.json", "program.py")
+    (process,) = cyclewatch.Report.load(tmp_path / "time.json").processes
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", process.started_at)
+
+
 def test_without_the_exit_scan_the_line_says_what_was_not_examined(python, program, tmp_path):
     program(UNCOLLECTED)
     outcome = python.run("--no-exit-scan", "-o", "after.json", "program.py")
@@ -656,7 +671,7 @@ def test_census_every_reports_growth_while_the_program_runs(python, program, tmp
     # Any node's index may be shown, because the search starts at the youngest generation.
     assert re.fullmatch(r"module global __main__\.kept -> kept\[\d+\]", growing.held_by)
     assert growing.rate > 0
-    assert outcome.stderr.decode().startswith("Tensor memory grows: +")
+    assert outcome.stderr.decode().startswith("cyclewatch: Tensor memory grows: +")
 
 
 def test_warning_names_the_line_that_disabled_collection(python, program):

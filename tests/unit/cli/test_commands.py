@@ -79,7 +79,8 @@ def test_inputs_are_files_folders_globs_and_standard_input(command, report, tmp_
         (["explain", ""], 2, "unknown pattern ''"),
         (["explain", "zzz"], 2, "the patterns are frame-in-own-local, "),
         (["view", "--no-open", "report.json", "-o", "x.json"], 2, "cyclewatch convert"),
-        (["shwo"], 2, "shwo"),
+        (["shwo"], 2, "'shwo' is not a command; did you mean cyclewatch show?"),
+        (["train.py"], 2, "did you mean cyclewatch run train.py?"),
         ([], 2, "no command given"),
         (["show", "--width", "3", "x"], 2, "columns"),
         (

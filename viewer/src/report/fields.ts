@@ -8,7 +8,7 @@ export interface Program {
     rank: number; // Value of the environment variable RANK; -1 if it was not set.
     python_version: string; // Version of CPython: '3.11.9'.
     cyclewatch_version: string; // Version of cyclewatch.
-    started_at: string; // Start time of the watch, in UTC and ISO 8601 format: '2026-01-31T12:00:00Z'.
+    started_at: string; // Start time of the watch, in UTC and ISO 8601 format: '2026-01-31T12:00:00.000Z'.
     strategy: string; // How unreachable objects were found: 'ride-along' or 'heap-scan'.
     unexamined?: string; // The objects that nothing had examined when the report was written; empty if a scan or a full collection examined all objects at the end of the watch; missing if an earlier version wrote the report.
 }
