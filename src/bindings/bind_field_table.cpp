@@ -37,7 +37,7 @@ py::dict schema_of(py::dict& structs) {
     } else if constexpr (format::HasFields<T>) {
         add_structs<T>(structs);
         schema["$ref"] = format::Fields<T>::name;
-    } else if constexpr (format::is_list<T>) {
+    } else if constexpr (format::kIsList<T>) {
         schema["type"] = "array";
         schema["items"] = schema_of<typename T::value_type>(structs);
     } else if constexpr (std::is_same_v<T, std::map<std::string, std::uint64_t>>) {
@@ -53,7 +53,7 @@ py::dict schema_of(py::dict& structs) {
 // What the file contains instead of an unknown value.
 template <typename T>
 std::string unknown_in_file(const format::FieldOptions& options) {
-    if constexpr (format::is_optional<T>) {
+    if constexpr (format::kIsOptional<T>) {
         return "missing";
     } else if constexpr (std::is_arithmetic_v<T>) {
         return std::to_string(options.none);
@@ -70,11 +70,11 @@ py::dict describe_field(const format::Field<kMember>& field, py::dict& structs) 
     entry["name"] = field.name;
     entry["text"] = format::describe(field.text, unknown_in_file<T>(options), options.unknown);
     entry["schema"] = schema_of<format::WithoutOptional<T>>(structs);
-    entry["required"] = !format::is_optional<T>;
+    entry["required"] = !format::kIsOptional<T>;
     entry["attribute"] = options.python == format::kNotInPython ? py::object(py::none())
                                                                 : py::cast(python_name(field));
     entry["may_be_none"] =
-        options.unknown != nullptr && !format::is_list<format::WithoutOptional<T>>;
+        options.unknown != nullptr && !format::kIsList<format::WithoutOptional<T>>;
     return entry;
 }
 

@@ -22,15 +22,15 @@ namespace cyclewatch::bindings {
 
 // A list of structs, each of which is a class in Python.
 template <typename T>
-inline constexpr bool is_list_of_structs = false;
+inline constexpr bool kIsListOfStructs = false;
 template <format::HasFields T>
-inline constexpr bool is_list_of_structs<std::vector<T>> = true;
+inline constexpr bool kIsListOfStructs<std::vector<T>> = true;
 
 // Converts the value of a field. `parent` is the object that the value is part of; views into it
 // keep it alive.
 template <typename Parent, typename T>
 py::object value_of(const std::shared_ptr<Parent>& parent, T& value) {
-    if constexpr (is_list_of_structs<T>) {
+    if constexpr (kIsListOfStructs<T>) {
         return views(parent, value);
     } else if constexpr (format::HasFields<T>) {
         return py::cast(std::shared_ptr<T>(parent, &value));
@@ -45,11 +45,11 @@ template <typename Parent, typename T>
 py::object value_or_none(const std::shared_ptr<Parent>& parent,
                          T& value,
                          const format::FieldOptions& options) {
-    if constexpr (format::is_optional<T>) {
+    if constexpr (format::kIsOptional<T>) {
         if (value) {
             return value_of(parent, *value);
         }
-        if constexpr (format::is_list<typename T::value_type>) {
+        if constexpr (format::kIsList<typename T::value_type>) {
             return py::list();
         } else {
             return options.unknown == nullptr ? py::cast(typename T::value_type{})
@@ -79,7 +79,7 @@ std::string python_name(const format::Field<kMember>& field) {
 template <auto kMember>
 std::string doc_of(const format::Field<kMember>& field) {
     using T = format::ValueOf<kMember>;
-    constexpr bool kList = format::is_optional<T> && format::is_list<format::WithoutOptional<T>>;
+    constexpr bool kList = format::kIsOptional<T> && format::kIsList<format::WithoutOptional<T>>;
     return format::describe(field.text, kList ? "empty" : "None", field.options.unknown);
 }
 

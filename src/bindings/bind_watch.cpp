@@ -437,8 +437,10 @@ py::dict metrics(Watch& watch) {
                     py::arg("findings") = stats.findings);
 }
 
-void bind_native_watch(py::module_& module) {
-    py::class_<NativeWatch>(module, "NativeWatch", "A watch; readable after stop().")
+using NativeWatchClass = py::class_<NativeWatch>;
+
+void bind_native_watch(NativeWatchClass& added) {
+    added
         .def_property_readonly("active",
                                py::cpp_function(
                                    [](const NativeWatch& self) {
@@ -493,7 +495,11 @@ void bind_native_watch(py::module_& module) {
                 return metrics(*self.watch);
             },
             Locked(),
-            "Returns the values of cyclewatch.metric_table, by name.")
+            "Returns the values of cyclewatch.metric_table, by name.");
+}
+
+void bind_steps_and_files(NativeWatchClass& added) {
+    added
         .def(
             "step",
             [](const NativeWatch& self, std::int64_t number) {
@@ -601,7 +607,9 @@ device::DeviceSelection selected(const std::vector<std::string>& devices) {
 }
 
 void bind_watch(py::module_& module) {
-    bind_native_watch(module);
+    NativeWatchClass native_watch(module, "NativeWatch", "A watch; readable after stop().");
+    bind_native_watch(native_watch);
+    bind_steps_and_files(native_watch);
     bind_process_watch(module);
     module.def(
         "report_stem",

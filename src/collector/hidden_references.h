@@ -43,11 +43,21 @@ struct HiddenReferences {
     std::vector<python::OwnedRef> held;
 
     [[nodiscard]] bool empty() const noexcept { return references.empty() && counts.empty(); }
-    void sort() { std::ranges::stable_sort(references, {}, &HiddenReference::holder); }
+    void sort() {
+        std::stable_sort(references.begin(), references.end(), [](const auto& a, const auto& b) {
+            return a.holder < b.holder;
+        });
+    }
     [[nodiscard]] std::span<const HiddenReference> of(const PyObject* holder) const {
-        const auto found =
-            std::ranges::equal_range(references, holder, {}, &HiddenReference::holder);
-        return {found.begin(), found.end()};
+        const auto begin = std::partition_point(
+            references.begin(), references.end(), [&](const HiddenReference& each) {
+                return each.holder < holder;
+            });
+        const auto end =
+            std::partition_point(begin, references.end(), [&](const HiddenReference& each) {
+                return each.holder <= holder;
+            });
+        return {begin, end};
     }
 };
 

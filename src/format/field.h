@@ -13,20 +13,20 @@
 namespace cyclewatch::format {
 
 template <typename T>
-inline constexpr bool is_optional = false;
+inline constexpr bool kIsOptional = false;
 template <typename T>
-inline constexpr bool is_optional<std::optional<T>> = true;
+inline constexpr bool kIsOptional<std::optional<T>> = true;
 
 template <typename T>
 struct WithoutOptionalOf {
-    using type = T;
+    using Type = T;
 };
 template <typename T>
 struct WithoutOptionalOf<std::optional<T>> {
-    using type = T;
+    using Type = T;
 };
 template <typename T>
-using WithoutOptional = typename WithoutOptionalOf<T>::type;
+using WithoutOptional = typename WithoutOptionalOf<T>::Type;
 
 // The two types in the type of a pointer to a member.
 template <typename T>
@@ -42,9 +42,9 @@ template <auto kMember>
 using ValueOf = typename MemberPointer<std::remove_cv_t<decltype(kMember)>>::Value;
 
 template <typename T>
-inline constexpr bool is_list = false;
+inline constexpr bool kIsList = false;
 template <typename T>
-inline constexpr bool is_list<std::vector<T>> = true;
+inline constexpr bool kIsList<std::vector<T>> = true;
 
 // The value of FieldOptions::python for a field without an attribute of its own in Python.
 inline constexpr std::string_view kNotInPython = "-";

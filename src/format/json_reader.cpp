@@ -175,7 +175,7 @@ void read(const json& value, const std::string& path, T& fields) {
     auto read_field = [&]<typename Member>(const auto& field, Member& member) {
         const std::string field_path = path.empty() ? field.name : path + "." + field.name;
         const auto found = value.find(field.name);
-        if constexpr (is_optional<Member>) {
+        if constexpr (kIsOptional<Member>) {
             if (found != value.end()) {
                 read(*found, field_path, member.emplace());
             }

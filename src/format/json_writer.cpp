@@ -72,7 +72,7 @@ class Converter {
     template <typename T>
     void add_fields(Json& object, const T& fields) const {
         auto add = [&]<typename Member>(const auto& field, const Member& member) {
-            if constexpr (!is_optional<Member>) {
+            if constexpr (!kIsOptional<Member>) {
                 object[field.name] = convert(member);
             } else if (member) {
                 object[field.name] = convert(*member);
