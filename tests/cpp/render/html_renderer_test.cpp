@@ -86,7 +86,7 @@ TEST(Html, ListsAllChanges) {
 
 TEST(Html, ShowsTextBetweenBackticksAsCode) {
     EXPECT_EQ(prose("`<lambda>` captures `self`, a ` b"),
-              "<code>&lt;lambda&gt;</code> captures <code>self</code>, a ` b");
+              "<code>&lt;lambda&gt;</code> captures <code>self</code>, a &#96; b");
 }
 
 TEST(Html, HasUniqueIds) {
