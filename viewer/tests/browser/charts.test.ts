@@ -15,6 +15,7 @@ test("the timeline shows memory in use and every collection", async () => {
 
 test("hovering over the timeline describes a collection, and a click shows its findings", async () => {
     const page = await openReport("golden");
+    await page.locator("#timeline .drop").nth(8).scrollIntoViewIfNeeded();
     const box = await page.locator("#timeline .drop").nth(8).boundingBox();
     const [x, y] = [box?.x ?? 0, (box?.y ?? 0) + 4];
     await page.mouse.move(x, y);
@@ -39,6 +40,7 @@ test("the timeline shows how long memory was unreachable and where its axis star
     expect(await waits.count()).toBe(12);
     const fill = (): Promise<string> => waits.nth(8).evaluate((box) => getComputedStyle(box).fill);
     expect(await fill()).toBe("none");
+    await timeline.locator(".drop").nth(8).scrollIntoViewIfNeeded();
     const tooth = await timeline.locator(".drop").nth(8).boundingBox();
     await page.mouse.move(tooth?.x ?? 0, (tooth?.y ?? 0) + 4);
     expect(await fill()).not.toBe("none");
