@@ -139,6 +139,11 @@ def _complain_about_typos(known: list[str]) -> None:
 def _boolean(name: str, word: str) -> bool:
     if word.lower() not in _YES + _NO:
         raise ValueError(f"{name} must be 1 or 0, not {word!r}")
+    return is_yes(word)
+
+
+def is_yes(word: str) -> bool:
+    """Whether `word` switches a setting on."""
     return word.lower() in _YES
 
 

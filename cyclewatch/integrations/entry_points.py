@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from cyclewatch.autostart import is_yes
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cyclewatch.integrations.lightning import CycleWatchCallback, FabricCallback
@@ -32,4 +34,4 @@ def fabric_callbacks() -> list[FabricCallback]:
 
 
 def _is_requested() -> bool:
-    return os.environ.get("CYCLEWATCH", "").lower() in ("1", "true", "yes", "on")
+    return is_yes(os.environ.get("CYCLEWATCH", ""))

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -86,20 +87,7 @@ std::string doc_of(const format::Field<kMember>& field) {
 // As above, for the field of `kMember`.
 template <auto kMember>
 std::string doc_of() {
-    std::string doc;
-    std::apply(
-        [&](const auto&... field) {
-            (
-                [&] {
-                    if constexpr (std::is_same_v<std::decay_t<decltype(field)>,
-                                                 format::Field<kMember>>) {
-                        doc = doc_of(field);
-                    }
-                }(),
-                ...);
-        },
-        format::Fields<format::ClassOf<kMember>>::list);
-    return doc;
+    return doc_of(std::get<format::Field<kMember>>(format::Fields<format::ClassOf<kMember>>::list));
 }
 
 template <typename Model, typename Class, auto kMember>

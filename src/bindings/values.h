@@ -32,16 +32,6 @@ inline py::object text_or_none(const std::string& text) {
     return text.empty() ? py::object(py::none()) : py::object(py::str(text));
 }
 
-template <typename Class>
-auto text_or_none(std::string Class::*member) {
-    return [member](const Class& self) { return text_or_none(self.*member); };
-}
-
-template <typename Class, model::Worded Enum>
-auto word_of(Enum Class::*member) {
-    return [member](const Class& self) { return model::word_of(self.*member); };
-}
-
 // Throws ValueError if a device name is invalid.
 device::DeviceSelection selected(const std::vector<std::string>& devices);
 

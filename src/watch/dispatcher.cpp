@@ -217,9 +217,7 @@ model::Report Dispatcher::never_freed(Settings settings,
                                       const std::vector<std::string>& failures,
                                       int settle) {
     const auto watch = prepare_scan(std::move(settings));
-    for (const std::string& failure : failures) {
-        watch->log(kWarning, failure);
-    }
+    watch->note_failures(failures);
     pipeline_.find_never_freed(watch, layout, settle);
     watch->end_search();
     watch->read_source();

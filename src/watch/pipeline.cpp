@@ -417,15 +417,21 @@ void Pipeline::scan_each(const std::shared_ptr<Watch>& watch,
     log_failed_readers({watch});
 }
 
+void Pipeline::report_found(CapturedCollection& captured,
+                            const std::shared_ptr<Watch>& watch,
+                            Current& current) {
+    const Clock::time_point now = Clock::now();
+    current.own = now - current.started;
+    report(captured, make_record(current, now), {watch}, current);
+    remember(captured, current.collected, *watch);
+}
+
 DeadBytes Pipeline::scan(const std::shared_ptr<Watch>& watch, collector::HeapScope scope) {
     DeadBytes dead;
     scan_each(watch, scope, Depth::full, [&](CapturedCollection& captured, Current& current) {
-        const Clock::time_point now = Clock::now();
-        current.own = now - current.started;
-        report(captured, make_record(current, now), {watch}, current);
+        report_found(captured, watch, current);
         (current.collected == model::Collected::never ? dead.frozen : dead.collectable) =
             captured.observation.record.released_bytes;
-        remember(captured, current.collected, *watch);
     });
     return dead;
 }
@@ -452,10 +458,7 @@ void Pipeline::find_never_freed(const std::shared_ptr<Watch>& watch,
     suspects_.end();
     if (const auto captured = std::move(current.captured)) {
         check_references(*captured);
-        const Clock::time_point now = Clock::now();
-        current.own = now - current.started;
-        report(*captured, make_record(current, now), {watch}, current);
-        remember(*captured, current.collected, *watch);
+        report_found(*captured, watch, current);
     }
     if (suspects_.count() > 0) {
         watch->log(kInfo,

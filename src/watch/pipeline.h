@@ -136,6 +136,10 @@ class Pipeline {
                    collector::HeapScope scope,
                    Depth least_depth,
                    const Finish& finish);
+    // Reports what a scan or a search has found, and remembers its storages.
+    void report_found(CapturedCollection& captured,
+                      const std::shared_ptr<Watch>& watch,
+                      Current& current);
     [[nodiscard]] std::size_t list_hidden_references(const device::TorchLayout& layout,
                                                      collector::HiddenReferences& hidden);
     void capture_graph(const collector::UnreachableSet& unreachable,

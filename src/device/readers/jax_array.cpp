@@ -44,26 +44,12 @@ bool is_bound_by_jaxlib(PyObject* function) noexcept {
            std::string_view(Py_TYPE(function)->tp_name).starts_with("nanobind.");
 }
 
-// The attribute that `type` or a base defines, borrowed.
-PyObject* defined(PyTypeObject* type, PyObject* name) noexcept {
-    PyObject* const mro = type->tp_mro;
-    for (Py_ssize_t i = 0; name != nullptr && mro != nullptr && i < PyTuple_GET_SIZE(mro); ++i) {
-        auto* const base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
-        PyObject* const found =
-            base->tp_dict == nullptr ? nullptr : PyDict_GetItemWithError(base->tp_dict, name);
-        if (found != nullptr) {
-            return found;
-        }
-    }
-    return nullptr;
-}
-
 class JaxReader final : public OwnerReader {
   public:
     [[nodiscard]] bool recognises(PyTypeObject* type) const noexcept override {
         const std::string_view name(type->tp_name);
         return name.starts_with("jaxlib.") && name.ends_with(".ArrayImpl") &&
-               is_bound_by_jaxlib(defined(type, names_.is_deleted.get()));
+               is_bound_by_jaxlib(class_attribute(type, names_.is_deleted.get()));
     }
     [[nodiscard]] ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept override;
 
@@ -81,7 +67,7 @@ class JaxReader final : public OwnerReader {
 
 // The result of a C++ getter or method without arguments; null if there is none, or if it fails.
 OwnedRef JaxReader::value(PyObject* object, const OwnedRef& name) const noexcept {
-    PyObject* const attribute = defined(Py_TYPE(object), name.get());
+    PyObject* const attribute = class_attribute(Py_TYPE(object), name.get());
     OwnedRef function = python::borrow(attribute);
     if (attribute != nullptr && Py_IS_TYPE(attribute, &PyProperty_Type)) {
         // A C attribute of a builtin type, which c_attribute() does not find since CPython 3.12.

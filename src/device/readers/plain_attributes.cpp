@@ -21,7 +21,8 @@ int find_name(PyObject* name, PyObject* value, void* argument) noexcept {
     return 1;
 }
 
-// The class attribute `name` of `type`, borrowed; null if there is none.
+}  // namespace
+
 PyObject* class_attribute(PyTypeObject* type, PyObject* name) noexcept {
     PyObject* const mro = type->tp_mro;
     if (mro == nullptr || name == nullptr) {
@@ -39,8 +40,6 @@ PyObject* class_attribute(PyTypeObject* type, PyObject* name) noexcept {
     PyErr_Clear();
     return nullptr;
 }
-
-}  // namespace
 
 python::OwnedRef interned(const char* name) noexcept {
     return python::steal(PyUnicode_InternFromString(name));

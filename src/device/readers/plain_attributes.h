@@ -21,6 +21,10 @@ namespace cyclewatch::device {
 // The name of an attribute; null if out of memory.
 [[nodiscard]] python::OwnedRef interned(const char* name) noexcept;
 
+// The attribute `name` that `type` or a base defines, borrowed; null if there is none. Not found if
+// a builtin type defines it.
+[[nodiscard]] PyObject* class_attribute(PyTypeObject* type, PyObject* name) noexcept;
+
 // True if `attribute` is a getset or member descriptor of a C type.
 [[nodiscard]] bool is_c_attribute(PyObject* attribute) noexcept;
 
