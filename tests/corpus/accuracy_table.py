@@ -34,6 +34,8 @@ lists several versions. *Rank* is the position of the first accepted answer amon
 LIVE_SECTION = "\n## What keeps an object alive\n"
 
 REAL = Path(__file__).parents[1] / "real"
+# Written by hand.
+NEVER_FREED = Path(__file__).parents[1] / "unit" / "tensors" / "never_freed.md"
 LIBRARIES = """\
 
 ## Published libraries
@@ -130,7 +132,8 @@ A tensor that a live object also refers to is not freed with the cycle, so a cyc
 to such tensors is not reported.
 
 Most cycles that run through autograd's C++ objects are invisible to the collector. The collector
-never frees these cycles, and cyclewatch does not report them (`tests/corpus/test_autograd.py`).
+never frees these cycles, and only `never_freed()` reports them (`tests/corpus/test_autograd.py`).
+
 """
 
 
@@ -268,6 +271,7 @@ def text_of(outcomes, trials):
         + trials_text(trials)
         + (Path(__file__).parent / "ablation.md").read_text()
         + TAIL.format(either=", ".join(either), controls="\n".join(controls))
+        + NEVER_FREED.read_text()
     )
 
 
