@@ -49,7 +49,7 @@ def torch_use(device: int, *, segments: bool = False) -> TorchUse | None:
         segments: Also list the segments, to find the largest free block. This may take a
             millisecond for each thousand blocks.
     """
-    native: Any = sys.modules.get("torch._C") or getattr(sys.modules.get("torch"), "_C", None)
+    native: Any = getattr(sys.modules.get("torch"), "_C", None)
     try:
         statistics = native._cuda_memoryStats(device)
     except Exception:  # no torch, no CUDA support, or the device is not initialized
