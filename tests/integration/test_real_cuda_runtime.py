@@ -41,7 +41,7 @@ pytestmark = pytest.mark.skipif(not RUNTIMES, reason="no CUDA toolkit and no run
 def functions_used():
     """The functions of the runtime that the extension looks up."""
     source = (ROOT / "src" / "device" / "cuda_runtime.cpp").read_text(encoding="utf-8")
-    return re.findall(r'"(cuda\w+)"\)', source)
+    return re.findall(r'{"(cuda\w+)", found', source)
 
 
 @pytest.fixture(params=RUNTIMES.values(), ids=RUNTIMES.keys())
