@@ -57,9 +57,10 @@ def test_report_divides_the_memory_in_use(tmp_path):
     assert numbers["requested"] == requested
     assert numbers["reachable: other tensors"] >= 3_000_000
     assert numbers["dead in 1 cycle"] == 1_000_000
-    assert numbers["in use"] == sum(
-        numbers[each] for each in ("reachable: other tensors", "dead in 1 cycle", "the rest")
-    )
+    totals = {"requested", "in use", "limit"}
+    assert numbers["the rest"] > 0
+    # Tests that ran before in this process may have left tensors of other categories.
+    assert numbers["in use"] == sum(numbers[each] for each in numbers.keys() - totals)
     assert "Buffer.me -> Buffer" in text
     assert re.search(
         r"2\.9 MiB  \S*Buffer \[1000, 250\] float32 on cpu \(3 x 977 KiB\)$", text, re.M
