@@ -30,7 +30,10 @@ std::map<std::string, int> tags_of(const std::string& text) {
     require(markup.problem.empty(), "the markup is well formed:", markup.problem);
     std::map<std::string, int> tags;
     for (const testing::MarkupTag& tag : markup.tags) {
-        if (tag.name != "tspan" && tag.name != "wbr") {
+        // A sentence shows what is between backticks as code; a name may contain backticks.
+        const bool wraps_a_name = tag.name == "tspan" || tag.name == "wbr" ||
+                                  (tag.name == "code" && tag.attributes.empty());
+        if (!wraps_a_name) {
             std::string written = tag.name;
             for (const std::string& attribute : tag.attributes) {
                 // Elements are hidden if their name is empty; large reports are packed.
