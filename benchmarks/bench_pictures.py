@@ -3,18 +3,23 @@
 
 The smallest picture has two objects and an owner. The largest one has as many boxes and lines as
 are ever drawn (render/graph/picture_layout.h). It does not fit the page, so it is laid out twice.
+
+Memory is the increase of the resident set. The first picture loads Graphviz's layout
+engine; what later pictures add is never freed (Graphviz 2.42 loses edges of larger graphs).
 """
 
 from __future__ import annotations
 
 import gc
 import json
+import resource
 import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from measure import Figure, main
+from measure import Figure, in_child, main
 from workloads import Block, drop_pairs, read_block
 
 import cyclewatch
@@ -59,6 +64,36 @@ def cpu_seconds_of(function: Callable[[], object]) -> float:
     return time.thread_time() - start
 
 
+def resident_kib() -> float:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * resource.getpagesize() / 1024
+
+
+def child(times: int) -> dict[str, float | list[float]]:
+    """Return what the first picture and each further one of both sizes add, in KiB."""
+    small = report_of_two()
+    added: dict[str, float | list[float]] = {}
+    for name, report in (("small", small), ("large", with_largest_picture(small))):
+        [finding] = report.findings
+        start = resident_kib()
+        finding.to_svg()
+        first = resident_kib()
+        for _ in range(times):
+            finding.to_svg()
+        added[name] = [first - start, (resident_kib() - first) / times]
+    return added
+
+
+def memory(quick: bool) -> list[Figure]:
+    rounds = [in_child(__file__, times=10 if quick else 200) for _ in range(1 if quick else 3)]
+    figures = []
+    for name, what in (("small", "two objects and an owner"), ("large", "40 objects")):
+        for column, added in enumerate(("the first picture", "each further picture")):
+            samples = [row[column] for round in rounds if isinstance(row := round[name], list)]
+            figures.append(Figure(f"memory that {added} of {what} adds", "KiB", samples))
+    return figures
+
+
 def measure(quick: bool) -> list[Figure]:
     small = report_of_two()
     figures = []
@@ -69,8 +104,8 @@ def measure(quick: bool) -> list[Figure]:
         [finding] = report.findings
         samples = [1000 * cpu_seconds_of(finding.to_svg) for _ in range(3 if quick else 100)]
         figures.append(Figure(f"picture of {what}, CPU time", "ms", samples, goal))
-    return figures
+    return figures + memory(quick)
 
 
 if __name__ == "__main__":
-    main(measure)
+    main(measure, child)
