@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
     from cyclewatch._native import Pattern
 
-# The keys of the configuration.
-_LISTS = ("ignore", "pattern")
-
 # Path and contents of the active configuration file; None if there is none.
 _active: tuple[str, bytes] | None = None
 
@@ -64,8 +61,17 @@ def ignore(*, signature: str | None = None, pattern: str | None = None, reason: 
     for name, value in (("signature", signature), ("pattern", pattern), ("reason", reason)):
         if value is not None and not isinstance(value, str):
             raise TypeError(f"{name} must be a string, not {value!r}")
-    read_configuration()
-    _native.ignore(signature or "", pattern or "", reason or "")
+    from cyclewatch import configuration_reader
+
+    suppression = {
+        "signature": signature or "",
+        "pattern": pattern or "",
+        "reason": reason or "",
+    }
+    problem = configuration_reader.problem_of(suppression, [each.id for each in patterns()])
+    if problem:
+        raise ValueError(problem)
+    _native.ignore(*suppression.values())
 
 
 def read_configuration() -> None:
@@ -84,28 +90,25 @@ def read_configuration() -> None:
         return
     _active = found
     if found is None:
-        _native.configure("{}")
+        _native.configure([], [])
         return
     path, contents = found
     try:
         table = _table(path, contents)
-        lists = {name: value for name, value in table.items() if name in _LISTS}
-        problems = _configure(lists)
     except (ValueError, RecursionError) as error:
-        _native.configure("{}")
+        _native.configure([], [])
         _log(f"{path}: {error}; the file is ignored")
         return
-    for name in table.keys() - lists:
-        problems.append(f'unknown key "{name}"; valid keys: {", ".join(_LISTS)}')
+    from cyclewatch import configuration_reader
+
+    known = [pattern.id for pattern in _native.built_in_patterns()]
+    patterns, suppressions, problems = configuration_reader.read(table, known)
+    _native.configure(patterns, suppressions)
+    lists = configuration_reader.LISTS
+    for name in table.keys() - set(lists):
+        problems.append(f'unknown key "{name}"; valid keys: {", ".join(lists)}')
     for problem in problems:
         _log(f"{path}: {problem}")
-
-
-def _configure(lists: dict[str, Any]) -> list[str]:
-    import json
-
-    # JSON has no dates, so TOML dates become strings, which no key accepts.
-    return _native.configure(json.dumps(lists, default=str, allow_nan=False))
 
 
 def _table(path: str, contents: bytes) -> dict[str, Any]:

@@ -1,24 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "advice/catalog.h"
 
-#include <utility>
-
-#include "advice/reader.h"
-
 namespace cyclewatch::advice {
 
 const Catalog& Catalog::built_in() {
     // Never destroyed, because the thread that writes reports may still use it during process exit.
-    static const Catalog& catalog = *new Catalog(read(kBuiltInJson, nullptr).patterns);
+    static const Catalog& catalog = *new Catalog(built_in_patterns());
     return catalog;
-}
-
-std::vector<std::string> Catalog::ids() const {
-    std::vector<std::string> ids;
-    for (const Pattern& pattern : patterns_) {
-        ids.push_back(pattern.id);
-    }
-    return ids;
 }
 
 const Pattern* Catalog::find(std::string_view id) const {

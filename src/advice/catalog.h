@@ -3,7 +3,6 @@
 // May be used on any thread.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,16 +10,15 @@
 
 namespace cyclewatch::advice {
 
-// patterns.toml as JSON; defined in a file that cmake/embed_patterns.py generates.
-extern const std::string_view kBuiltInJson;
+// The contents of patterns.toml; defined in a file that cmake/embed_patterns.py generates.
+[[nodiscard]] std::vector<Pattern> built_in_patterns();
 
 class Catalog {
   public:
-    // Parsed on first use; never destroyed.
+    // Built on first use; never destroyed.
     [[nodiscard]] static const Catalog& built_in();
 
     [[nodiscard]] const std::vector<Pattern>& patterns() const { return patterns_; }
-    [[nodiscard]] std::vector<std::string> ids() const;
 
     // Returns nullptr if there is no such pattern.
     [[nodiscard]] const Pattern* find(std::string_view id) const;

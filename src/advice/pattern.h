@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pattern is a class of cycles, with the message texts that reports show for these cycles.
-// Patterns come from patterns.toml or a user's cyclewatch.toml. docs/configuration.md explains the
-// keys.
+// Patterns come from patterns.toml or a user's cyclewatch.toml; cyclewatch/configuration_reader.py
+// checks both. docs/configuration.md explains the keys.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "advice/version_range.h"
 
 namespace cyclewatch::advice {
 
@@ -28,11 +27,15 @@ struct Step {
     std::string target = "*";
 };
 
+// The numbers of a release: {2, 13, 0} for "2.13.0".
+using Release = std::vector<std::uint32_t>;
+
 // The versions of a library that have this leak.
 struct Library {
     std::string package;
-    std::string versions;
-    VersionRange range;
+    std::string versions;  // ">=2.1,<2.4", as shown in reports
+    Release first;         // the first affected release; empty: all earlier ones
+    Release fixed_in;      // the first release without the leak; empty: unknown
 };
 
 struct Pattern {

@@ -2,6 +2,7 @@
 #include "advice/rules.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "advice/catalog.h"
@@ -117,6 +118,30 @@ void adopt(model::Finding& finding, const Pattern& pattern) {
     }
 }
 
+// The numbers at the beginning of a version. Empty if there is none.
+Release release_of(std::string_view version) {
+    Release release;
+    const char* at = version.data();
+    const char* const end = at + version.size();
+    for (std::uint32_t number = 0; std::from_chars(at, end, number).ec == std::errc{};) {
+        release.push_back(number);
+        at = std::find_if(at, end, [](char c) { return c < '0' || c > '9'; });
+        if (at == end || *at++ != '.') {
+            break;
+        }
+    }
+    return release;
+}
+
+bool is_affected(const Library& library, std::string_view version) {
+    Release release = release_of(version);
+    if (release.empty()) {
+        return false;
+    }
+    release.resize(std::max({release.size(), library.first.size(), library.fixed_in.size()}));
+    return release >= library.first && (library.fixed_in.empty() || release < library.fixed_in);
+}
+
 // Returns false if the pattern does not match, or if the installed version of the library is not
 // affected.
 bool adopt_if_matching(model::Finding& finding,
@@ -130,8 +155,7 @@ bool adopt_if_matching(model::Finding& finding,
         return true;
     }
     const std::string text = version_of(pattern.library->package);
-    const std::optional<Version> version = parse_version(text);
-    if (!version || !pattern.library->range.contains(*version)) {
+    if (!is_affected(*pattern.library, text)) {
         return false;
     }
     adopt(finding, pattern);
@@ -176,22 +200,15 @@ bool warns(const model::Finding& finding) {
            (finding.status == model::Status::library && finding.status_reason == kLibraryCode);
 }
 
-std::vector<std::string> Rules::configure(std::string_view json) {
-    const std::vector<std::string> known = Catalog::built_in().ids();
-    Contents contents = read(json, &known);
-    user_patterns_ = std::move(contents.patterns);
-    configured_ = std::move(contents.suppressions);
+void Rules::configure(std::vector<Pattern> patterns, std::vector<Suppression> suppressions) {
+    user_patterns_ = std::move(patterns);
+    configured_ = std::move(suppressions);
     ++version_;
-    return std::move(contents.problems);
 }
 
-std::string Rules::ignore(Suppression suppression) {
-    std::string problem = problem_of(suppression, ids());
-    if (problem.empty()) {
-        added_.push_back(std::move(suppression));
-        ++version_;
-    }
-    return problem;
+void Rules::ignore(Suppression suppression) {
+    added_.push_back(std::move(suppression));
+    ++version_;
 }
 
 std::vector<Pattern> Rules::patterns() const {
@@ -199,14 +216,6 @@ std::vector<Pattern> Rules::patterns() const {
     const std::vector<Pattern>& built_in = Catalog::built_in().patterns();
     all.insert(all.end(), built_in.begin(), built_in.end());
     return all;
-}
-
-std::vector<std::string> Rules::ids() const {
-    std::vector<std::string> ids = Catalog::built_in().ids();
-    for (const Pattern& pattern : user_patterns_) {
-        ids.push_back(pattern.id);
-    }
-    return ids;
 }
 
 void Rules::judge(model::Finding& finding, const VersionOf& version_of) const {

@@ -10,10 +10,16 @@
 #include <vector>
 
 #include "advice/pattern.h"
-#include "advice/reader.h"
 #include "model/finding.h"
 
 namespace cyclewatch::advice {
+
+// Findings that the user ignores. Empty fields match anything.
+struct Suppression {
+    std::string signature;
+    std::string pattern;
+    std::string reason;  // never empty
+};
 
 // `*` matches any text, including none; `?` matches one character. Takes O(|glob| * |text|) time.
 [[nodiscard]] bool glob_matches(std::string_view glob, std::string_view text);
@@ -28,12 +34,11 @@ using VersionOf = std::function<std::string(const std::string& package)>;
 
 class Rules {
   public:
-    // Reads a configuration; see read(). The new patterns and suppressions replace those of the
-    // previous configuration. Returns the problems.
-    std::vector<std::string> configure(std::string_view json);
+    // Replaces the patterns and suppressions of the previous configuration.
+    void configure(std::vector<Pattern> patterns, std::vector<Suppression> suppressions);
 
-    // Adds a suppression if it is valid; otherwise returns an error message.
-    [[nodiscard]] std::string ignore(Suppression suppression);
+    // Adds a suppression to those of the configuration.
+    void ignore(Suppression suppression);
 
     // The user's patterns, then the built-in ones.
     [[nodiscard]] std::vector<Pattern> patterns() const;
@@ -45,7 +50,6 @@ class Rules {
     [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
 
   private:
-    [[nodiscard]] std::vector<std::string> ids() const;
     [[nodiscard]] const Suppression* suppression_of(const model::Finding& finding) const;
 
     std::vector<Pattern> user_patterns_;

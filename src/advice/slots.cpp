@@ -91,15 +91,4 @@ std::string fill(std::string_view text, const Slots& slots) {
     return filled;
 }
 
-std::string unknown_slot(std::string_view text) {
-    for (std::size_t at = text.find('{'); at != std::string_view::npos;
-         at = text.find('{', at + 1)) {
-        const std::string_view name = slot_at(text, at);
-        if (!name.empty() && member_of(name) == nullptr) {
-            return std::string(name);
-        }
-    }
-    return {};
-}
-
 }  // namespace cyclewatch::advice

@@ -9,8 +9,6 @@
 
 namespace cyclewatch::advice {
 
-inline constexpr std::string_view kSlotNames = "{holder}, {target}, {label}, {variable}";
-
 // The text inserted for each slot.
 struct Slots {
     std::string holder;    // "Engine", "`<lambda>`"
@@ -28,8 +26,5 @@ struct Slots {
 // Replaces every slot in `text`. Other braces, and braces in the inserted names, are left
 // unchanged.
 [[nodiscard]] std::string fill(std::string_view text, const Slots& slots);
-
-// The name of the first unknown slot in `text`; "" if there is none.
-[[nodiscard]] std::string unknown_slot(std::string_view text);
 
 }  // namespace cyclewatch::advice

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <array>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "advice/catalog.h"
 #include "advice/rules.h"
 #include "base/code_roots.h"
 #include "bindings/bind.h"
@@ -28,6 +32,50 @@ base::Origin origin_named(const std::string& name) {
         return base::Origin::user;
     }
     return name == "library" ? base::Origin::library : base::Origin::standard_library;
+}
+
+std::string text_in(const py::handle& table, const char* key) {
+    return table[key].cast<std::string>();
+}
+
+advice::Step step_of(const py::handle& globs) {
+    const auto [holder, label, target] = globs.cast<std::array<std::string, 3>>();
+    return {holder, label, target};
+}
+
+advice::Library library_in(const py::handle& table) {
+    return {text_in(table, "package"),
+            text_in(table, "versions"),
+            table["first"].cast<advice::Release>(),
+            table["fixed_in"].cast<advice::Release>()};
+}
+
+// `table`: a pattern that cyclewatch/configuration_reader.py has checked.
+Pattern pattern_of(const py::handle& table) {
+    Pattern pattern;
+    pattern.id = text_in(table, "id");
+    pattern.title = text_in(table, "title");
+    pattern.shape = text_in(table, "shape");
+    const py::object words = table["words"];
+    pattern.words = {text_in(words, "explanation"), text_in(words, "advice"), {}};
+    pattern.before = text_in(table, "before");
+    pattern.after = text_in(table, "after");
+    pattern.links = table["links"].cast<std::vector<std::string>>();
+    pattern.benign = table["benign"].cast<bool>();
+    if (const py::object library = table["library"]; !library.is_none()) {
+        pattern.library = library_in(library);
+    }
+    for (const py::handle step : table["steps"]) {
+        pattern.steps.push_back(step_of(step));
+    }
+    if (const py::object suggests = table["suggests"]; !suggests.is_none()) {
+        pattern.suggests = step_of(suggests);
+    }
+    return pattern;
+}
+
+advice::Suppression suppression_of(const py::handle& table) {
+    return {text_in(table, "signature"), text_in(table, "pattern"), text_in(table, "reason")};
 }
 
 advice::Rules& rules() {
@@ -77,15 +125,21 @@ void bind_catalog(py::module_& module) {
         Locked(),
         "The configured patterns, then the built-in ones.");
     module.def(
+        "built_in_patterns",
+        [] { return advice::Catalog::built_in().patterns(); },
+        "The patterns of patterns.toml.");
+    module.def(
         "configure",
-        [](const std::string& json) {
-            std::vector<std::string> problems = rules().configure(json);
+        [](const py::list& patterns, const py::list& suppressions) {
+            std::vector<Pattern> users;
+            std::ranges::transform(patterns, std::back_inserter(users), pattern_of);
+            std::vector<advice::Suppression> ignored;
+            std::ranges::transform(suppressions, std::back_inserter(ignored), suppression_of);
+            rules().configure(std::move(users), std::move(ignored));
             watch::Dispatcher::instance().reclassify();
-            return problems;
         },
         Locked(),
-        "Replaces the configuration; returns a sentence for each problem in the new "
-        "configuration.");
+        "Replaces the configuration by the tables that configuration_reader.read() returns.");
     module.def(
         "set_code_roots",
         [](const std::map<std::string, std::string>& roots) {
@@ -101,11 +155,7 @@ void bind_catalog(py::module_& module) {
     module.def(
         "ignore",
         [](std::string signature, std::string pattern, std::string reason) {
-            const std::string problem =
-                rules().ignore({std::move(signature), std::move(pattern), std::move(reason)});
-            if (!problem.empty()) {
-                throw py::value_error(problem);
-            }
+            rules().ignore({std::move(signature), std::move(pattern), std::move(reason)});
             watch::Dispatcher::instance().reclassify();
         },
         Locked());

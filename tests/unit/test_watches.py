@@ -475,7 +475,7 @@ def test_ignored_finding_never_warns_again(tmp_path, caplog):
     try:
         assert warnings_of("each", 2, tmp_path, caplog)[0] == []
     finally:
-        cyclewatch._native.configure("{}")
+        cyclewatch._native.configure([], [])
 
 
 def test_only_the_selected_steps_are_observed():

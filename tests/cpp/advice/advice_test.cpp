@@ -1,104 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "advice/reader.h"
 #include "advice/rules.h"
 #include "advice/slots.h"
-#include "advice/version_range.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace cyclewatch::advice {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-
-const std::vector<std::string> kKnown{"back-pointer", "unknown"};
-
-constexpr const char* kSound =
-    R"({"id": "mine", "title": "T", "explanation": "why {variable}", "steps": [{"label": ".x"}]})";
-
-Contents with_pattern(const std::string& pattern) {
-    return read("{\"pattern\": [" + pattern + "]}", &kKnown);
-}
-
-TEST(Reader, ReadsAPattern) {
-    const Contents contents = read(
-        R"({"pattern": [{"id": "mine", "title": "T", "shape": "S", "explanation": "E", "advice": "A",
-            "variants": {"other": {"advice": "B"}}, "before": "x", "after": "y", "links": ["l"],
-            "tags": ["benign"], "library": {"package": "torch", "versions": ">=2"},
-            "steps": [{"holder": "h", "label": "l", "target": "t"}],
-            "suggests": {"label": "closure:*"}}]})",
-        nullptr);
-    ASSERT_THAT(contents.problems, IsEmpty());
-    const Pattern& pattern = contents.patterns.at(0);
-    EXPECT_EQ(pattern.variants.at("other").explanation, "E") << "inherited from the pattern";
-    EXPECT_EQ(pattern.variants.at("other").advice, "B");
-    EXPECT_EQ(pattern.steps.at(0).target, "t");
-    EXPECT_EQ(pattern.suggests->holder, "*");
-    EXPECT_THAT(pattern.tags(), ElementsAre("benign", "library"));
-    EXPECT_TRUE(pattern.library->range.contains(*parse_version("2.1")));
-}
-
-TEST(Reader, ReportsAnInvalidPatternAndReadsTheOthers) {
-    const std::string sound = std::string(", ") + kSound;
-    const struct {
-        std::string pattern;
-        const char* sentence;
-    } cases[] = {
-        {R"({"title": "T"})", "pattern[0] needs id = \"...\""},
-        {R"("text")", "pattern[0] is not a table"},
-        {R"({"id": 3})", "pattern[0].id is not a string"},
-        {R"({"id": "a", "titel": "T"})", "pattern[0] has no key \"titel\"; the keys are id, title"},
-        {R"({"id": "a", "title": "T", "explanation": "{who}", "steps": []})",
-         "pattern[0].explanation has an unknown slot {who}; the slots are {holder}"},
-        {R"({"id": "a", "title": "T", "explanation": "E"})",
-         "pattern[0] does not describe a cycle"},
-        {R"({"id": "unknown", "title": "T", "explanation": "E", "steps": [{}]})",
-         "pattern[0].id = \"unknown\" is already used"},
-        {R"({"id": "a", "title": "T", "explanation": "E", "steps": [{"lable": "x"}]})",
-         "pattern[0].steps[0] has no key \"lable\"; the keys are holder, label, target"},
-        {R"({"id": "a", "title": "T", "explanation": "E", "links": [1], "steps": [{}]})",
-         "pattern[0].links has an entry that is not a string"},
-        {R"({"id": "a", "title": "T", "explanation": "E", "steps": {}})",
-         "pattern[0].steps is not a list"},
-        {R"({"id": "a", "title": "T", "explanation": "E", "tags": ["odd"]})",
-         "pattern[0].tags has an unknown tag \"odd\"; the only tag is \"benign\""},
-        {R"({"id": "a", "title": "T", "explanation": "E",
-             "library": {"package": "p", "versions": "new"}})",
-         "pattern[0].library.versions is not a version range"},
-        {R"({"id": "a", "title": "T", "explanation": "E", "variants": {"v": 1}, "steps": [{}]})",
-         "pattern[0].variants.v is not a table"},
-        {R"({"id": "a", "title": "T", "explanation": "E", "variants": {"v": {}}, "steps": [{}]})",
-         "pattern[0] has variants"},
-    };
-    for (const auto& one : cases) {
-        const Contents contents = with_pattern(one.pattern + sound);
-        EXPECT_THAT(contents.problems, ElementsAre(HasSubstr(one.sentence)));
-        ASSERT_EQ(contents.patterns.size(), 1U) << one.sentence;
-        EXPECT_EQ(contents.patterns[0].id, "mine");
-    }
-}
-
-TEST(Reader, ReadsSuppressions) {
-    const Contents contents = read(R"({"pattern": [)" + std::string(kSound) + R"(], "ignore": [
-            {"signature": "cw1-0123456789abcdef", "reason": "r"},
-            {"pattern": "mine", "reason": "r"},
-            {"pattern": "back-pointer"},
-            {"pattern": "back-pionter", "reason": "r"},
-            {"signature": "cw1-0123", "reason": "r"},
-            {"reason": "r"}]})",
-                                   &kKnown);
-    EXPECT_EQ(contents.suppressions.size(), 2U);
-    EXPECT_THAT(
-        contents.problems,
-        ElementsAre(HasSubstr("ignore[2]: a reason is required"),
-                    HasSubstr("ignore[3]: \"back-pionter\" is not a pattern; the patterns are "
-                              "back-pointer, unknown, mine"),
-                    HasSubstr("ignore[4]: \"cw1-0123\" is not a signature"),
-                    HasSubstr("ignore[5]: a signature or a pattern is required")));
-}
 
 constexpr const char* kSignature = "cw1-0123456789abcdef";
 
@@ -143,11 +51,43 @@ TEST(Rules, IgnoreBySignatureAndByPattern) {
     };
     for (const auto& one : cases) {
         Rules rules;
-        EXPECT_EQ(rules.ignore(one.suppression), "");
+        rules.ignore(one.suppression);
         const model::Finding finding = judged(rules, version(""));
         EXPECT_EQ(finding.status == model::Status::ignored, one.ignored);
         EXPECT_EQ(finding.status_reason, one.ignored ? "r" : "");
         EXPECT_EQ(finding.advice, "original advice");
+    }
+}
+
+TEST(Rules, LibraryPatternAppliesToAffectedReleases) {
+    const struct {
+        Release first;
+        Release fixed_in;
+        const char* installed;
+        bool affected;
+    } cases[] = {
+        {{0, 8, 0}, {0, 8, 2}, "0.8.0", true},
+        {{0, 8, 0}, {0, 8, 2}, "0.8", true},
+        {{0, 8, 0}, {0, 8, 2}, "0.8.1.post1", true},
+        {{0, 8, 0}, {0, 8, 2}, "0.8.2", false},
+        {{0, 8, 0}, {0, 8, 2}, "0.7.2", false},
+        {{2, 9}, {}, "2.13.0+cpu", true},  // compares numbers
+        {{}, {2, 9}, "2.13.0+cpu", false},
+        {{}, {2}, "2.0.0+cu121", false},
+        {{}, {2}, "1.13", true},
+        {{2}, {}, "2.0.0rc1", true},  // a pre-release counts as the release
+        {{}, {}, "unknown", false},
+        {{}, {}, "", false},
+    };
+    for (const auto& one : cases) {
+        Pattern pattern;
+        pattern.id = "mine";
+        pattern.steps = {{"*", "local:currentframe", "*"}};
+        pattern.library = Library{"torch", "versions", one.first, one.fixed_in};
+        Rules rules;
+        rules.configure({pattern}, {});
+        const model::Finding finding = judged(rules, version(one.installed));
+        EXPECT_EQ(finding.pattern == "mine", one.affected) << one.installed;
     }
 }
 
@@ -191,7 +131,7 @@ TEST(Rules, CycleThatOnlyLibraryCodeStoresHasTheStatusLibrary) {
 
 TEST(Rules, IgnoreAFindingByTheSignatureOfAVariant) {
     Rules rules;
-    EXPECT_EQ(rules.ignore({"cw1-00000000000000aa", "", "known"}), "");
+    rules.ignore({"cw1-00000000000000aa", "", "known"});
     model::Finding finding = wrap_frame();
     rules.judge(finding, version(""));
     EXPECT_EQ(finding.status, model::Status::fresh);
@@ -296,44 +236,6 @@ TEST(Slots, OtherBracesAreUnchanged) {
     odd.variable = "{holder}";
     EXPECT_EQ(fill("{variable}", odd), "{holder}") << "not replaced twice";
     EXPECT_EQ(fill("{", odd), "{");
-}
-
-bool contains(const char* range, const char* version) {
-    return VersionRange::parse(range).value().contains(parse_version(version).value());
-}
-
-TEST(VersionRange, ContainsAVersion) {
-    const struct {
-        const char* range;
-        const char* version;
-        bool contained;
-    } cases[] = {
-        {">=0.8.0,<0.8.2", "0.8.0", true},
-        {">=0.8.0,<0.8.2", "0.8.1.post1", true},
-        {">=0.8.0,<0.8.2", "0.8.2", false},
-        {">=0.8.0,<0.8.2", "0.7.2", false},
-        {">=2.9", "2.13.0+cpu", true},  // compares numbers
-        {"<2.9", "2.13.0+cpu", false},
-        {"==2.0", "2.0.0+cu121", true},
-        {"!=2.0", "2", false},
-        {"<=1.4", "1.4", true},
-        {"> 1.4", "1.4.0", false},
-        {"> 1.4", "1.4.1", true},
-        {"<2.0", "2.0.0rc1", true},  // pre-releases precede the release
-        {"<2.0", "2.0.dev20250101+cu128", true},
-        {"<2.0", "2.0a3", true},
-        {"<2.0", "2.0+beta.build", false},
-    };
-    for (const auto& one : cases) {
-        EXPECT_EQ(contains(one.range, one.version), one.contained) << one.range << one.version;
-    }
-}
-
-TEST(VersionRange, RejectsMalformedText) {
-    for (const char* text : {"", "2.0", ">=", ">=1.0,", "~=1.4", ">=x"}) {
-        EXPECT_FALSE(VersionRange::parse(text).has_value()) << text;
-    }
-    EXPECT_FALSE(parse_version("unknown").has_value());
 }
 
 }  // namespace
