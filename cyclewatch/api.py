@@ -41,6 +41,7 @@ from cyclewatch.registered_owners import register_owner, unregister_owner
 from cyclewatch.retention import assert_released, live_owners, why_alive
 from cyclewatch.retrying import retry_on_oom
 from cyclewatch.scanning import dead_bytes, never_freed, scan
+from cyclewatch.snapshot_writing import dump_snapshot
 from cyclewatch.watches import (
     Watch,
     observe_tensor_cycles,
@@ -87,6 +88,7 @@ __all__ = [
     "census",
     "dead_bytes",
     "collect_at",
+    "dump_snapshot",
     "ignore",
     "live_owners",
     "memory",

@@ -141,10 +141,9 @@ def _write_snapshot(autopsy: oom_autopsy, device: int) -> str | None:
 
     if not is_recorded(device):
         return None
-    import pickle
+    from cyclewatch.snapshot_writing import snapshot_with_owners
 
-    snapshot = sys.modules["torch.cuda.memory"]._snapshot()
-    return _write_in_folder(autopsy, pickle.dumps(snapshot), ".pickle")
+    return _write_in_folder(autopsy, snapshot_with_owners(), ".pickle")
 
 
 def _write_in_folder(autopsy: oom_autopsy, contents: bytes, suffix: str) -> str | None:

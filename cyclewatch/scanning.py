@@ -91,6 +91,18 @@ def scan(
         return _native.scan(generation, frozen, names, excerpts if source_lines else None)
 
 
+def scan_storages(
+    devices: list[str],
+) -> tuple[Report, list[tuple[str, int, int, str, list[str]]]]:
+    """The report of a scan of all objects, and the storages of its findings.
+
+    A storage is described by its device, address, size in bytes, ``Finding.collected``, and the
+    signatures of the findings.
+    """
+    with _lock:
+        return _native.scan_storages(devices, excerpts)
+
+
 def never_freed(
     *,
     settle: int = 2,

@@ -389,6 +389,7 @@ def _add_snapshot(command: Callable[..., _Parser]) -> None:
         "an allocation did not fit. Given two snapshots, first print what grew between them, by "
         "call stack. Given more, or with --ranks, print the rank that differs most from the "
         "median. FILE is a file that torch.cuda.memory._dump_snapshot() wrote (torch 2.1 to 2.15), "
+        "or cyclewatch.dump_snapshot(), whose files also show what keeps each allocation alive, "
         "or - for standard input. Only data is read: a pickle that imports a name or calls a "
         "function is refused, so that snapshots of other people can be read safely.",
     )

@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cyclewatch import _native
+from cyclewatch.snapshots.fields import integer, text
+from cyclewatch.snapshots.owners import KEY, Owner, Owners
 from cyclewatch.snapshots.pickle_data import SnapshotFormatError
 
 TYPE_CHECKING = False
@@ -37,7 +39,8 @@ class Block(NamedTuple):
     """A part of a segment. `requested` is the size before rounding; 0 for a free block.
 
     `state` is "allocated", "pending" (freed, but still in use by another stream) or "free". `stack`
-    is None if the call stack was not recorded.
+    is None if the call stack was not recorded. `owner` is None if no Python object owns the block,
+    or if the snapshot contains no owners.
     """
 
     address: int
@@ -45,6 +48,7 @@ class Block(NamedTuple):
     requested: int
     state: str
     stack: Stack | None
+    owner: Owner | None = None
 
 
 class Segment(NamedTuple):
@@ -83,6 +87,7 @@ class Snapshot:
         name: The name of the file.
         segments: The segments of all devices.
         settings: The settings of the allocator, such as "expandable_segments"; may be empty.
+        has_owners: Whether dump_snapshot() wrote the file, so that blocks have owners.
     """
 
     def __init__(self, data: Any, name: str) -> None:
@@ -100,6 +105,8 @@ class Snapshot:
         self.name = name
         self._stacks: dict[int, Stack] = {}
         self._count = 0
+        self.has_owners = KEY in data
+        self._owners = Owners(data.get(KEY, {}))
         self.segments = [self._segment(each) for each in data["segments"]]
         settings = data.get("allocator_settings")
         self.settings: dict[str, Any] = settings if isinstance(settings, dict) else {}
@@ -116,45 +123,46 @@ class Snapshot:
         for each in self._traces[device] if device < len(self._traces) else ():
             time = each.get("time_us") if isinstance(each, dict) else None
             yield Event(
-                _text(each, "action"),
-                _integer(each, "addr", 0),
-                _integer(each, "size", 0),
-                _integer(each, "device_free", 0),
+                text(each, "action"),
+                integer(each, "addr", 0),
+                integer(each, "size", 0),
+                integer(each, "device_free", 0),
                 float(time) if isinstance(time, int | float) else None,
                 self._stack(each),
             )
 
     def _segment(self, data: Any) -> Segment:
-        address = _integer(data, "address", 0)
+        address = integer(data, "address", 0)
         blocks = data.get("blocks")
         if not isinstance(blocks, list):
             raise SnapshotFormatError("it is not a snapshot: a segment has no list of blocks")
         self._count += len(blocks) + 1
         if self._count > MAX_BLOCKS:
             raise SnapshotFormatError(f"it has more than {MAX_BLOCKS:,} blocks")
-        device = _integer(data, "device", 0)
+        device = integer(data, "device", 0)
         if device >= _MAX_DEVICES:
             raise SnapshotFormatError(f"it has more than {_MAX_DEVICES:,} devices")
         converted = []
         for each in blocks:
-            block = self._block(each, address)
+            block = self._block(each, address, device)
             converted.append(block)
             address += block.size
         return Segment(
             device,
-            _integer(data, "total_size"),
+            integer(data, "total_size"),
             _pool(data),
             data.get("is_expandable") is True,
             converted,
         )
 
-    def _block(self, data: Any, address: int) -> Block:
-        size, name = _integer(data, "size"), _text(data, "state")
+    def _block(self, data: Any, address: int, device: int) -> Block:
+        size, name = integer(data, "size"), text(data, "state")
         state = _STATES.get(name)
         if state is None:
             raise SnapshotFormatError(f"it has a block in an unknown state: {name[:50]}")
-        requested = 0 if state == "free" else _integer(data, "requested_size", size)
-        return Block(address, size, requested, state, self._stack(data))
+        requested = 0 if state == "free" else integer(data, "requested_size", size)
+        owner = self._owners.at(device, address, size) if state == "allocated" else None
+        return Block(address, size, requested, state, self._stack(data), owner)
 
     def _stack(self, data: dict[str, Any]) -> Stack | None:
         frames = data.get("frames")
@@ -164,7 +172,7 @@ class Snapshot:
         if stack is None:
             shown = (frame for frame in frames[:_MAX_FRAMES] if isinstance(frame, dict))
             places = [
-                (_text(frame, "filename"), _integer(frame, "line", 0), _text(frame, "name"))
+                (text(frame, "filename"), integer(frame, "line", 0), text(frame, "name"))
                 for frame in shown
             ]
             stack = tuple(place for place in places if _is_python(place[0]))
@@ -213,17 +221,3 @@ def _traces(data: dict[str, Any]) -> list[list[Any]]:
     if sum(map(len, traces)) > MAX_EVENTS:
         raise SnapshotFormatError(f"it has more than {MAX_EVENTS:,} events")
     return traces
-
-
-def _integer(data: Any, key: str, default: int | None = None) -> int:
-    value = data.get(key, default) if isinstance(data, dict) else None
-    if type(value) is not int or value < 0:
-        raise SnapshotFormatError(f"it is not a snapshot: {key!r} is missing or not a size")
-    return value
-
-
-def _text(data: Any, key: str) -> str:
-    value = data.get(key) if isinstance(data, dict) else None
-    if type(value) is not str:
-        raise SnapshotFormatError(f"it is not a snapshot: {key!r} is missing or not a string")
-    return value

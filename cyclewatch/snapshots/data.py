@@ -8,8 +8,16 @@ from dataclasses import asdict
 from cyclewatch.snapshots import comparison
 from cyclewatch.snapshots.allocator_state import location
 from cyclewatch.snapshots.history import History, reason
+from cyclewatch.snapshots.owners import by_owner
 from cyclewatch.snapshots.text import headline
-from cyclewatch.snapshots.usage import by_pool, by_segment_size, by_stack, on_device, usage_of
+from cyclewatch.snapshots.usage import (
+    blocks_of,
+    by_pool,
+    by_segment_size,
+    by_stack,
+    on_device,
+    usage_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cyclewatch.snapshots.allocator_state import Snapshot, Stack
+    from cyclewatch.snapshots.owners import OwnedBlocks
     from cyclewatch.snapshots.usage import Usage
 
 _MAX_POINTS = 1000
@@ -65,16 +74,24 @@ def _device(snapshot: Snapshot, device: int, top: int) -> dict[str, Any]:
     segments = on_device(snapshot, device)
     usage, history = usage_of(segments), History(snapshot, device)
     groups = list(by_stack(segments).values())
+    owners = by_owner(blocks_of(segments)) if snapshot.has_owners else []
     return {
         "device": f"cuda:{device}",
-        "headline": headline(usage, device),
+        "headline": headline(usage, device, owners),
         "usage": asdict(usage),
         "pools": [{"pool": name, **asdict(each)} for name, each in by_pool(segments).items()],
         "segment_sizes": [
             {"size": name, **asdict(each)} for name, each in by_segment_size(segments).items()
         ],
+        "owners": _owners(owners[:top]),
+        "omitted_owners": max(0, len(owners) - top),
         "allocations": [
-            {**_stack(each.stack), "bytes": each.nbytes, "blocks": each.count}
+            {
+                **_stack(each.stack),
+                "bytes": each.nbytes,
+                "blocks": each.count,
+                "owners": _owners(by_owner(each.blocks)[:top]) if snapshot.has_owners else [],
+            }
             for each in groups[:top]
         ],
         "omitted_allocations": max(0, len(groups) - top),
@@ -100,6 +117,19 @@ def _failures(
         }
         for last in history.failures[-1:]
         for failure in history.failures[-_MAX_POINTS:]
+    ]
+
+
+def _owners(owners: Sequence[OwnedBlocks]) -> list[dict[str, object]]:
+    return [
+        {
+            "owner": each.text,
+            "state": each.state,
+            "signature": each.signature or None,
+            "bytes": each.nbytes,
+            "blocks": each.count,
+        }
+        for each in owners
     ]
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _WIDTH, _HEIGHT = 900, 220  # of the chart
+_MAX_OWNERS = 5  # of the allocations of one call stack
 _STYLE = """
 :root{color-scheme:light dark}
 body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:62rem;padding:0 1rem}
@@ -68,6 +69,8 @@ def _device(device: dict[str, Any]) -> str:
     parts += [_failure(device["failures"][-1], usage)] if device["failures"] else []
     if device["points"]:
         parts += ["<h4>Requested memory in use over the recorded time</h4>", _chart(device)]
+    if device["owners"]:
+        parts += ["<h4>Owners of the live allocations</h4>", _owners(device)]
     if device["allocations"]:
         parts += ["<h4>Largest live allocations</h4>", _allocations(device)]
     if len(device["pools"]) > 1:
@@ -131,9 +134,28 @@ def _chart(device: dict[str, Any]) -> str:
     )
 
 
+def _owners(device: dict[str, Any]) -> str:
+    rows = [
+        [_size(each["bytes"]), f"{each['blocks']:,}", f"<code>{_text(each['owner'])}</code>"]
+        for each in device["owners"]
+    ]
+    more = device["omitted_owners"]
+    return _table(["bytes", "blocks", "owner"], rows, 2) + (
+        f"<p>{more:,} smaller groups are not shown.</p>" if more else ""
+    )
+
+
 def _allocations(device: dict[str, Any]) -> str:
     rows = [
-        [_size(each["bytes"]), f"{each['blocks']:,}", _stack(each)]
+        [
+            _size(each["bytes"]),
+            f"{each['blocks']:,}",
+            _stack(each)
+            + "".join(
+                f"<br>owner: <code>{_text(owner['owner'])}</code>"
+                for owner in each["owners"][:_MAX_OWNERS]
+            ),
+        ]
         for each in device["allocations"]
     ]
     more = device["omitted_allocations"]

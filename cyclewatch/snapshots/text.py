@@ -7,8 +7,10 @@ from cyclewatch._native import format_bytes
 from cyclewatch.snapshots import comparison
 from cyclewatch.snapshots.allocator_state import frame_text, location
 from cyclewatch.snapshots.history import History, reason
+from cyclewatch.snapshots.owners import DEAD, FROZEN, by_owner
 from cyclewatch.snapshots.usage import (
     Usage,
+    blocks_of,
     by_pool,
     by_segment_size,
     by_stack,
@@ -22,9 +24,11 @@ if TYPE_CHECKING:
 
     from cyclewatch.snapshots.allocator_state import Snapshot, Stack
     from cyclewatch.snapshots.comparison import Change, Divergence
+    from cyclewatch.snapshots.owners import OwnedBlocks
     from cyclewatch.snapshots.usage import Allocations
 
 _MAX_CALLERS = 3
+_MAX_OWNERS = 2  # of the allocations of one call stack
 _MAX_ROWS = 12  # of a table
 _INDENT = " " * 13
 _COLUMNS = (
@@ -54,7 +58,8 @@ def describe(snapshot: Snapshot, top: int) -> str:
 def _device(snapshot: Snapshot, device: int, top: int) -> str:
     segments = on_device(snapshot, device)
     usage, history = usage_of(segments), History(snapshot, device)
-    parts = [headline(usage, device), table([("total", usage)], totals=True)]
+    owners = by_owner(blocks_of(segments)) if snapshot.has_owners else []
+    parts = [headline(usage, device, owners), table([("total", usage)], totals=True)]
     pools = by_pool(segments)
     if len(pools) > 1:
         parts.append("Pools:\n" + table(pools.items()))
@@ -63,15 +68,20 @@ def _device(snapshot: Snapshot, device: int, top: int) -> str:
     parts += [failure_text(history, usage, snapshot.settings)] if history.failures else []
     if history.points:
         parts.append(history_text(history))
+    if owners:
+        parts.append("\n".join(["Owners of the live allocations:", *_owner_lines(owners, top)]))
     groups = list(by_stack(segments).values())
     if groups:
-        parts.append("\n".join(["Largest live allocations:", *_group_lines(groups, top)]))
+        lines = _group_lines(groups, top, snapshot.has_owners)
+        parts.append("\n".join(["Largest live allocations:", *lines]))
     return "\n\n".join(parts)
 
 
-def headline(usage: Usage, device: int) -> str:
+def headline(usage: Usage, device: int, owners: Sequence[OwnedBlocks] = ()) -> str:
     """One line: what the reserved memory is used for."""
-    words = [f"{format_bytes(usage.allocated)} allocated"]
+    dead = sum(each.nbytes for each in owners if each.state in (DEAD, FROZEN))
+    cycles = f", of which {format_bytes(dead)} in dead cycles" if dead else ""
+    words = [f"{format_bytes(usage.allocated)} allocated{cycles}"]
     if usage.pending:
         words.append(f"{format_bytes(usage.pending)} waiting for another stream")
     if usage.fragmented:
@@ -128,13 +138,28 @@ def history_text(history: History) -> str:
     )
 
 
-def _group_lines(groups: Sequence[Allocations], top: int) -> list[str]:
+def _owner_lines(owners: Sequence[OwnedBlocks], top: int) -> list[str]:
+    lines = [f"  {_amount(each.nbytes, each.count)}  {each.text}" for each in owners[:top]]
+    if len(owners) > top:
+        rest = sum(each.nbytes for each in owners[top:])
+        lines.append(f"  {format_bytes(rest):>9}  of {len(owners) - top:,} more owners")
+    return lines
+
+
+def _amount(nbytes: int, count: int) -> str:
+    return f"{format_bytes(nbytes):>9}  {f'{count:,} x {format_bytes(nbytes // count)}':<16}"
+
+
+def _group_lines(groups: Sequence[Allocations], top: int, has_owners: bool) -> list[str]:
     lines = []
     for group in groups[:top]:
-        count = f"{group.count:,} x {format_bytes(group.nbytes // group.count)}"
         first, *callers = _stack_lines(group.stack)
-        lines.append(f"  {format_bytes(group.nbytes):>9}  {count:<16}  {first}")
+        lines.append(f"  {_amount(group.nbytes, group.count)}  {first}")
         lines += [_INDENT + caller for caller in callers]
+        owners = by_owner(group.blocks) if has_owners else []
+        lines += [_INDENT + f"owner: {owner.text}" for owner in owners[:_MAX_OWNERS]]
+        if len(owners) > _MAX_OWNERS:
+            lines.append(_INDENT + f"and {len(owners) - _MAX_OWNERS:,} more owners")
     if len(groups) > top:
         rest = sum(group.nbytes for group in groups[top:])
         lines.append(f"  {format_bytes(rest):>9}  in {len(groups) - top:,} more groups")

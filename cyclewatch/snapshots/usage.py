@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cyclewatch._native import format_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from cyclewatch.snapshots.allocator_state import Block, Segment, Snapshot, Stack
 
@@ -112,18 +112,27 @@ class Allocations:
 
     stack: Stack | None
     nbytes: int = 0
-    count: int = 0
+    blocks: list[Block] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """The number of blocks."""
+        return len(self.blocks)
+
+
+def blocks_of(segments: Iterable[Segment]) -> Iterator[Block]:
+    """All blocks of `segments`."""
+    return (block for segment in segments for block in segment.blocks)
 
 
 def by_stack(segments: Iterable[Segment]) -> dict[Group, Allocations]:
     """The live blocks grouped by call stack, largest group first."""
     groups: dict[Group, Allocations] = {}
-    for segment in segments:
-        for block in segment.blocks:
-            if block.state == "allocated":
-                group = groups.setdefault(_group(block), Allocations(block.stack))
-                group.nbytes += block.size
-                group.count += 1
+    for block in blocks_of(segments):
+        if block.state == "allocated":
+            group = groups.setdefault(_group(block), Allocations(block.stack))
+            group.nbytes += block.size
+            group.blocks.append(block)
     return dict(sorted(groups.items(), key=lambda item: -item[1].nbytes))
 
 

@@ -205,6 +205,28 @@ void bind_retention(py::module_& module) {
         "Groups the reachable owners that the collector tracks, and returns the groups. `known`: "
         "storages to omit. `ignored`: paths through these objects are ignored; owners without "
         "another path are omitted. `fixtures`: names and values of pytest's fixtures.");
+    module.def(
+        "owned_storages",
+        [](const std::vector<std::string>& devices) {
+            watch::CensusSettings settings;
+            settings.devices = selected(devices);
+            settings.show_keys = false;
+            py::list storages;
+            for (const watch::OwnedStorage& each :
+                 watch::Dispatcher::instance().owned_storages(settings)) {
+                storages.append(py::make_tuple(each.device,
+                                               each.storage,
+                                               each.bytes,
+                                               each.type,
+                                               model::word_of(each.category),
+                                               base::clean_text(each.path)));
+            }
+            return storages;
+        },
+        Locked(),
+        py::arg("devices"),
+        "For each storage that live_owners() counts: device, address, bytes, type, category, "
+        "path.");
     module.def("why_alive",
                &why_alive,
                Locked(),

@@ -348,6 +348,15 @@ std::vector<std::string> failures_in(const py::dict& layout) {
                                        : std::vector<std::string>();
 }
 
+watch::Settings scan_settings(const std::vector<std::string>& devices,
+                              const py::object& read_source) {
+    watch::Settings settings;
+    settings.devices = selected(devices);
+    settings.listeners =
+        listeners(py::none(), py::none(), read_source, py::none(), py::none(), py::none());
+    return settings;
+}
+
 void bind_scan(py::module_& module) {
     module.def(
         "scan",
@@ -356,12 +365,10 @@ void bind_scan(py::module_& module) {
            const std::vector<std::string>& devices,
            const py::object& read_source,
            std::size_t live_owners) {
-            watch::Settings settings;
-            settings.devices = selected(devices);
-            settings.listeners =
-                listeners(py::none(), py::none(), read_source, py::none(), py::none(), py::none());
             auto report = std::make_shared<model::Report>(
-                Dispatcher::instance().scan(std::move(settings), {generation, frozen}));
+                Dispatcher::instance()
+                    .scan(scan_settings(devices, read_source), {generation, frozen})
+                    .report);
             if (live_owners > 0) {
                 watch::CensusSettings census;
                 census.top = live_owners;
@@ -379,17 +386,37 @@ void bind_scan(py::module_& module) {
         py::arg("live_owners") = 0,
         "`live_owners`: the maximum number of groups of reachable owners in the report.");
     module.def(
+        "scan_storages",
+        [](const std::vector<std::string>& devices, const py::object& read_source) {
+            watch::ScanResult found =
+                Dispatcher::instance().scan(scan_settings(devices, read_source), {2, true});
+            py::list storages;
+            for (const watch::ReportedStorage& each : found.storages) {
+                storages.append(py::make_tuple(each.device,
+                                               each.storage,
+                                               each.bytes,
+                                               model::word_of(each.state),
+                                               each.signatures));
+            }
+            return py::make_tuple(std::make_shared<model::Report>(std::move(found.report)),
+                                  storages);
+        },
+        Locked(),
+        py::arg("devices"),
+        py::arg("read_source"),
+        "Returns the report of a scan of all objects, and for each storage of its findings: "
+        "device, address, bytes, Finding.collected, signatures.");
+    module.def(
         "never_freed",
         [](const std::vector<std::string>& devices,
            const py::object& read_source,
            const py::dict& layout,
            int settle) {
-            watch::Settings settings;
-            settings.devices = selected(devices);
-            settings.listeners =
-                listeners(py::none(), py::none(), read_source, py::none(), py::none(), py::none());
-            return std::make_shared<model::Report>(Dispatcher::instance().never_freed(
-                std::move(settings), layout_from(layout), failures_in(layout), settle));
+            return std::make_shared<model::Report>(
+                Dispatcher::instance().never_freed(scan_settings(devices, read_source),
+                                                   layout_from(layout),
+                                                   failures_in(layout),
+                                                   settle));
         },
         Locked(),
         py::arg("devices"),

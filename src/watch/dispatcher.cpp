@@ -192,6 +192,11 @@ std::vector<model::LiveOwner> Dispatcher::live_owners(const CensusSettings& sett
     return watch::live_owners(registry(), settings);
 }
 
+std::vector<OwnedStorage> Dispatcher::owned_storages(const CensusSettings& settings) {
+    prepare_heap_walk();
+    return watch::owned_storages(registry(), settings);
+}
+
 ReportedStorages Dispatcher::live_storages(const device::DeviceSelection& devices) {
     prepare_heap_walk();
     return watch::live_storages(registry(), devices);
@@ -204,12 +209,12 @@ std::shared_ptr<Watch> Dispatcher::prepare_scan(Settings settings) {
     return std::make_shared<Watch>(std::move(settings));
 }
 
-model::Report Dispatcher::scan(Settings settings, collector::HeapScope scope) {
+ScanResult Dispatcher::scan(Settings settings, collector::HeapScope scope) {
     const auto watch = prepare_scan(std::move(settings));
     pipeline_.scan(watch, scope);
     watch->end_scan(scope);
     watch->read_source();
-    return watch->report();
+    return {.report = watch->report(), .storages = watch->reported().list()};
 }
 
 model::Report Dispatcher::never_freed(Settings settings,

@@ -24,6 +24,12 @@
 
 namespace cyclewatch::watch {
 
+// A report about one scan, and the storages of its findings.
+struct ScanResult {
+    model::Report report;
+    std::vector<ReportedStorage> storages;
+};
+
 class Dispatcher final : public collector::CollectionListener {
   public:
     static Dispatcher& instance();
@@ -61,7 +67,7 @@ class Dispatcher final : public collector::CollectionListener {
     // Finds the owners that are unreachable now, without a collection (Pipeline::scan()). No watch
     // needs to be active. Only `settings.devices` is used. Propagates the exceptions of
     // Pipeline::scan().
-    model::Report scan(Settings settings, collector::HeapScope scope);
+    ScanResult scan(Settings settings, collector::HeapScope scope);
     // Finds the owners that no collection can free (Pipeline::find_never_freed()). `failures`:
     // notes about references that `layout` lacks.
     model::Report never_freed(Settings settings,
@@ -85,6 +91,8 @@ class Dispatcher final : public collector::CollectionListener {
 
     // Calls watch::live_owners() and propagates its exceptions.
     std::vector<model::LiveOwner> live_owners(const CensusSettings& settings);
+    // Calls watch::owned_storages() and propagates its exceptions.
+    std::vector<OwnedStorage> owned_storages(const CensusSettings& settings);
     ReportedStorages live_storages(const device::DeviceSelection& devices);
 
     // Call this before reading the state of `watch`. Handles a fork, restores a removed hook and

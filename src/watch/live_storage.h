@@ -25,7 +25,9 @@ struct LiveStorage {
     bool has_library_holders = false;  // also true if unknown
     std::size_t graph_nodes = 0;       // see model::LiveOwner
     std::size_t count = 1;             // of storages that are equal except for their address
+    const LiveStorage* counted_with = nullptr;  // where this storage is counted, if `count` is 0
     std::vector<model::RetentionPath> paths;
+    bool is_gone = false;  // it has been released, or all of its paths are ignored
 };
 
 // The storages of the owners in `read`. `objects`: the owners' objects, borrowed.

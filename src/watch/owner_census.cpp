@@ -192,6 +192,7 @@ std::vector<SharedStorages> merge_collected(std::vector<LiveStorage>& storages,
         } else {
             merged[at->second].objects.insert(object);
             merged[at->second].first->count += std::exchange(storage.count, 0);
+            storage.counted_with = merged[at->second].first;
         }
     }
     return merged;
@@ -248,6 +249,7 @@ class UnusedPaths {
 void search_paths(std::vector<LiveStorage>& storages, retention::HolderSearch& search) {
     for (LiveStorage& storage : storages) {
         storage.count = 1;
+        storage.counted_with = nullptr;
         storage.paths.clear();  // of an earlier attempt
     }
     for (const SharedStorages& each : merge_collected(storages, search)) {
@@ -295,6 +297,7 @@ bool find_all_paths(std::vector<LiveStorage>& storages,
         // Memory ran out, or other threads kept creating objects.
         for (LiveStorage& storage : storages) {
             storage.count = 1;
+            storage.counted_with = nullptr;
             storage.paths.clear();
         }
         return false;
@@ -390,9 +393,12 @@ ReportedStorages live_storages(device::OwnerRegistry& registry,
     return storages;
 }
 
-std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
-                                          const CensusSettings& settings) {
-    const Census census(registry, settings.devices);
+namespace {
+
+// The storages in `census`, with their paths.
+std::vector<LiveStorage> held_storages(const Census& census,
+                                       device::OwnerRegistry& registry,
+                                       const CensusSettings& settings) {
     const std::span<PyObject* const> objects = census.readings.objects();
     std::vector<LiveStorage> storages = storages_of(census.read, objects);
     if (settings.known != nullptr) {
@@ -424,9 +430,48 @@ std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
     }
     // A storage has no path if all of its paths are ignored. A storage also has no path if another
     // thread, or a reader that runs user code, released it after the owners were listed.
-    std::erase_if(storages, [&](const LiveStorage& each) {
-        return each.count == 0 || ((has_paths || !settings.ignored.empty()) && each.paths.empty());
-    });
+    for (LiveStorage& each : storages) {
+        each.is_gone = (has_paths || !settings.ignored.empty()) && each.paths.empty();
+    }
+    return storages;
+}
+
+}  // namespace
+
+std::vector<OwnedStorage> owned_storages(device::OwnerRegistry& registry,
+                                         const CensusSettings& settings) {
+    const Census census(registry, settings.devices);
+    const std::vector<LiveStorage> storages = held_storages(census, registry, settings);
+    // UnusedPaths frees the references from which the category of other storages would follow.
+    std::unordered_map<std::string, model::OwnerCategory> categories;
+    std::vector<OwnedStorage> owned;
+    owned.reserve(storages.size());
+    for (const LiveStorage& each : storages) {
+        const LiveStorage& counted = each.count == 0 ? *each.counted_with : each;
+        if (counted.is_gone) {
+            continue;
+        }
+        const auto [category, is_new] = categories.try_emplace(group_of(counted));
+        if (is_new) {
+            category->second = category_of(counted);
+        }
+        const bool is_single = counted.count == 1 && !counted.paths.empty();
+        owned.push_back({.device = each.owner->reading.device,
+                         .storage = each.owner->reading.storage,
+                         .bytes = each.owner->reading.bytes,
+                         .type = each.owner->type,
+                         .category = category->second,
+                         .path = is_single ? counted.paths.front().text : path_pattern(counted)});
+    }
+    return owned;
+}
+
+std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
+                                          const CensusSettings& settings) {
+    const Census census(registry, settings.devices);
+    std::vector<LiveStorage> storages = held_storages(census, registry, settings);
+    std::erase_if(storages,
+                  [](const LiveStorage& each) { return each.count == 0 || each.is_gone; });
     std::vector<model::LiveOwner> groups = group(storages);
     std::erase_if(groups,
                   [&](const model::LiveOwner& each) { return each.bytes < settings.min_bytes; });

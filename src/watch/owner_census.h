@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "device/device_selection.h"
@@ -38,6 +39,23 @@ struct CensusSettings {
 // outside of a collection. RUNS PYTHON: user code, in the readers of registered types only.
 [[nodiscard]] std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
                                                         const CensusSettings& settings);
+
+// A storage and its owner. Contains an address, so it is never part of a report.
+struct OwnedStorage {
+    std::string device;
+    std::uint64_t storage = 0;  // device::OwnerReading::storage
+    std::uint64_t bytes = 0;
+    std::string type;  // of the owner
+    model::OwnerCategory category = model::OwnerCategory::other;
+    // The first path, written as in RetentionPath::text; "" if there is no path. Storages that are
+    // equal and in the same list share a path without indexes, such as "losses[x]".
+    std::string path;
+};
+
+// Returns the storages that live_owners() counts, one by one. The requirements of live_owners()
+// apply.
+[[nodiscard]] std::vector<OwnedStorage> owned_storages(device::OwnerRegistry& registry,
+                                                       const CensusSettings& settings);
 
 // Returns the storages of all owners on `devices` that live_owners() would find. The requirements
 // of live_owners() apply.

@@ -39,6 +39,19 @@ std::uint64_t ReportedStorages::forget_freed() noexcept {
     return bytes;
 }
 
+std::vector<ReportedStorage> ReportedStorages::list() const {
+    std::vector<ReportedStorage> storages;
+    storages.reserve(known_.size());
+    for (const auto& [identity, entry] : known_) {
+        storages.push_back({.device = identity.first,
+                            .storage = identity.second,
+                            .bytes = entry.bytes,
+                            .state = entry.state,
+                            .signatures = entry.signatures});
+    }
+    return storages;
+}
+
 std::map<std::string, std::uint64_t> ReportedStorages::sizes() const {
     std::map<std::string, std::uint64_t> sizes;
     for (const auto& [identity, entry] : known_) {

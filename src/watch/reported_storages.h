@@ -19,6 +19,15 @@
 
 namespace cyclewatch::watch {
 
+// One of these storages. `storage` and `signatures`: see ReportedStorages::add().
+struct ReportedStorage {
+    std::string device;
+    std::uint64_t storage = 0;
+    std::uint64_t bytes = 0;
+    model::Collected state = model::Collected::not_yet;
+    std::vector<std::string> signatures;
+};
+
 class ReportedStorages {
   public:
     [[nodiscard]] bool empty() const noexcept { return known_.empty(); }
@@ -35,6 +44,7 @@ class ReportedStorages {
     // Forgets the storages that were freed and returns their total size in bytes. Call this before
     // each scan and each collection, because the address of a freed storage may be reused.
     std::uint64_t forget_freed() noexcept;
+    [[nodiscard]] std::vector<ReportedStorage> list() const;
     // The total size of the storages on each device, in bytes.
     [[nodiscard]] std::map<std::string, std::uint64_t> sizes() const;
     // True if forget_freed() has forgotten a storage since the last call to take_changed().

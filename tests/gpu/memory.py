@@ -2,8 +2,11 @@
 """Checks of memory() and of snapshots of torch's allocator: `memory.py NAME DEVICE`."""
 
 import gc
+import json
 import logging
 import os
+import subprocess
+import sys
 import tempfile
 
 import support
@@ -26,6 +29,7 @@ def account_adds_up(device):
     layer(torch.ones(8, 1024, device=device)).sum().backward()
     optimizer.step()
     leak(torch.empty(BLOCK * 4096, dtype=torch.uint8, device=device))
+    torch.empty(64 * MIB, dtype=torch.uint8, device=device)  # freed at once
     account = cyclewatch.memory(device)
     sizes = dict(account.lines)
     assert account.in_use == sum(sizes.values()), account.lines
@@ -40,6 +44,8 @@ def account_adds_up(device):
         # Other processes may use the device.
         assert abs(account.in_use - (total - free)) < 64 * MIB, (account.in_use, total - free)
         assert account.total == total
+        # torch keeps the segment of the tensor that was freed.
+        assert sizes["free in whole segments (empty_cache() returns them)"] >= 64 * MIB, sizes
         others = sum(size for label, size in account.lines if not of_torch(label))
         reserved = torch.cuda.memory_reserved()
         assert account.in_use - others == reserved, (account.lines, reserved)
@@ -91,7 +97,52 @@ def snapshot_is_read(device):
     }
 
 
-CHECKS = {check.__name__: check for check in (account_adds_up, snapshot_is_read)}
+def snapshot_names_owners(device):
+    """`cyclewatch snapshot` names the owner of each live block of a leaking program."""
+    torch.cuda.memory._record_memory_history(max_entries=10_000, stacks="python")
+    model = torch.nn.Sequential(*(torch.nn.Linear(1024, 1024, device=device) for _ in range(3)))
+    model(torch.ones(8, 1024, device=device)).sum().backward()
+    losses = [torch.empty(3 * MIB, dtype=torch.uint8, device=device) for _ in range(4)]
+    leak(torch.empty(50 * MIB, dtype=torch.uint8, device=device))
+    [finding] = cyclewatch.scan(devices=device).findings
+    allocated = torch.cuda.memory_allocated()
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "snapshot.pickle")
+        cyclewatch.dump_snapshot(path)
+        command = [sys.executable, "-m", "cyclewatch", "snapshot", path]
+        shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        described = subprocess.run([*command, "--json", "-n", "1000"], capture_output=True).stdout
+        with open(path, "rb") as file:
+            snapshot = Snapshot(pickle_data.load(file.read()), path)
+    torch.cuda.memory._record_memory_history(enabled=None)
+    owners = {
+        block.address: block.owner
+        for block in usage.blocks_of(usage.on_device(snapshot, 0))
+        if block.state == "allocated"
+    }
+    for name, parameter in model.named_parameters():
+        index, attribute = name.split(".")
+        for tensor, ending in (
+            (parameter, f"model[{index}].{attribute} (parameter)"),
+            (parameter.grad, f"model[{index}].{attribute}.grad (gradient)"),
+        ):
+            owner = owners[tensor.data_ptr()]
+            assert owner is not None and owner.text.endswith(ending), (owner, ending)
+    for loss in losses:
+        assert owners[loss.data_ptr()].text.endswith("losses[x] (other)"), owners
+    [data] = json.loads(described)["snapshots"][0]["devices"]
+    assert sum(each["bytes"] for each in data["owners"]) == allocated, data["owners"]
+    [dead] = [each for each in data["owners"] if each["state"] == "dead"]
+    assert dead["signature"] == finding.signature
+    assert dead["owner"] == f"dead in cycle {finding.signature}: {finding.remedy}"
+    assert dead["bytes"] == 50 * MIB, dead
+    assert f"owner: {dead['owner']}" in shown
+    return {"first line": shown.splitlines()[0], "owners": len(data["owners"])}
+
+
+CHECKS = {
+    check.__name__: check for check in (account_adds_up, snapshot_is_read, snapshot_names_owners)
+}
 
 if __name__ == "__main__":
     logging.getLogger("cyclewatch").setLevel(logging.CRITICAL)

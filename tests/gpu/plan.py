@@ -300,6 +300,14 @@ MEMORY = [
         "the totals of `cyclewatch snapshot` equal torch's counters, and the allocation that did "
         "not fit is found",
     ),
+    Check(
+        "memory.py",
+        "snapshot_names_owners",
+        "in the file of `dump_snapshot()`, each parameter, gradient and stored tensor has its "
+        "path, and the block of a leaked tensor has its cycle; the owners add up to "
+        "`torch.cuda.memory_allocated()`",
+        limit=120,
+    ),
 ]
 
 EXAMPLES = [

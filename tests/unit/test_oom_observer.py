@@ -365,6 +365,7 @@ def record(torch, monkeypatch, memory):
     torch._C._cuda_isHistoryEnabled = lambda: True
     monkeypatch.setitem(sys.modules, "torch._C", torch._C)
     monkeypatch.setitem(sys.modules, "torch.cuda.memory", memory)
+    torch.cuda.memory = memory
 
 
 def test_a_snapshot_is_written_if_the_history_is_recorded(torch, clock, tmp_path, monkeypatch):
