@@ -25,12 +25,14 @@ from cyclewatch.memory_lines import (
     cuda_entries,
     process_entries,
 )
+from cyclewatch.watches import active_watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
-    from cyclewatch._native import Finding, LiveOwner
+    from cyclewatch._native import Finding, GrowingOwner, LiveOwner
 
 _MAX_HOLDERS = 10
 # Memory that can be avoided is named first if it is at least this part of the memory in use.
@@ -80,7 +82,12 @@ class MemoryAccount:
         4096
     """
 
-    def __init__(self, memory: oom_memory.Memory, use: DeviceUse | None = None) -> None:
+    def __init__(
+        self,
+        memory: oom_memory.Memory,
+        use: DeviceUse | None = None,
+        growing: Sequence[GrowingOwner] = (),
+    ) -> None:
         """Internal; use :func:`memory`."""
         self.device = memory.device
         self.findings: list[Finding] = list(memory.findings)
@@ -91,7 +98,7 @@ class MemoryAccount:
             self.in_use, self.total, self.source = use.in_use, use.total, use.source
         entries = cuda_entries(memory, use) if use is not None else process_entries(memory)
         self.lines = [(label, size) for _, label, size in entries]
-        self.verdict = _verdict(self, entries)
+        self.verdict = _verdict(self, entries, growing)
 
     def __str__(self) -> str:
         rows = [*self.lines, (f"in use ({self.source})", self.in_use)]
@@ -167,6 +174,9 @@ def memory(device: object = None) -> MemoryAccount:
     calling thread, the bytes that torch has reserved. On the CPU, they are the resident memory of
     the process, or its address space if ``RLIMIT_AS`` is set.
 
+    If the latest watch takes censuses (`census_every`) and has found a group of tensors that keeps
+    growing, the first line names that group and its growth.
+
     Takes about as long as four collections.
 
     Args:
@@ -186,7 +196,7 @@ def memory(device: object = None) -> MemoryAccount:
     read_configuration()
     update_roots()
     if name == "cpu":
-        return MemoryAccount(oom_memory.Memory(name, None))
+        return MemoryAccount(oom_memory.Memory(name, None), growing=_growing(name))
     index = int(name.partition(":")[2])
     torch = torch_use(index, segments=True)
     record = _native.device_record(index, 0)
@@ -194,7 +204,14 @@ def memory(device: object = None) -> MemoryAccount:
         raise ValueError(f"the program has not used {name}, or it is not the current device")
     measured = oom_memory.Memory(name, None)
     record = _native.device_record(index, measured.dead + measured.frozen)
-    return MemoryAccount(measured, DeviceUse(record, torch))
+    return MemoryAccount(measured, DeviceUse(record, torch), _growing(name))
+
+
+def _growing(device: str) -> list[GrowingOwner]:
+    """The growing groups that the latest active watch has found on `device`."""
+    watch = active_watch()
+    growing = [] if watch is None else watch.report().growing
+    return [each for each in growing if each.device == device]
 
 
 def _device_name(device: object) -> str:
@@ -213,7 +230,7 @@ def _device_name(device: object) -> str:
     return name
 
 
-def _verdict(account: MemoryAccount, entries: list[Entry]) -> str:
+def _verdict(account: MemoryAccount, entries: list[Entry], growing: Sequence[GrowingOwner]) -> str:
     of_total = "" if account.total is None else f" of {format_bytes(account.total)}"
     start = f"{account.device}: {format_bytes(account.in_use)}{of_total} in use"
     largest = [each for each in entries if each[2] > 0]
@@ -221,11 +238,23 @@ def _verdict(account: MemoryAccount, entries: list[Entry]) -> str:
         return start
     avoidable = [each for each in largest if each[0] in (DEAD, FROZEN, FRAGMENTED)]
     chosen = max(avoidable, key=lambda each: each[2], default=None)
+    growth = max(growing, key=lambda each: each.nbytes, default=None)
+    least = max(_NOTABLE * account.in_use, 0 if chosen is None else chosen[2])
+    if growth is not None and growth.nbytes >= least:
+        return f"{start}, of which {_growth_words(growth)}"
     if chosen is None or chosen[2] < _NOTABLE * account.in_use:
         chosen = max(largest, key=lambda each: each[2])
     key, label, size = chosen
     step = _next_step(key, account)
     return f"{start}, of which {format_bytes(size)} {label}{f': {step}' if step else ''}"
+
+
+def _growth_words(growth: GrowingOwner) -> str:
+    held = f", held by {growth.held_by}" if growth.held_by else ""
+    return (
+        f"{format_bytes(growth.nbytes)} in a group that grows by {format_bytes(int(growth.rate))} "
+        f"per {growth.unit}{held}{f': {growth.remedy}' if growth.remedy else ''}"
+    )
 
 
 def _next_step(key: str, account: MemoryAccount) -> str:

@@ -60,7 +60,7 @@ class Memory:
         if device == "cpu":
             self.in_use, self.limit, self.source = _process_memory()
         else:
-            self.torch = torch_use(int(device.partition(":")[2]))
+            self.torch = torch_use(int(device.partition(":")[2]), segments=True)
             self.in_use = 0 if self.torch is None else self.torch.allocated
             self.limit, self.source = limit, "torch's allocator"
 

@@ -135,8 +135,12 @@ def _fragmentation(memory: Memory) -> str:
     free = 0 if memory.torch is None else memory.torch.fragmented + memory.torch.cached
     if memory.requested is None or free < memory.requested:
         return ""
+    largest = memory.torch.largest_free if memory.torch is not None else None
+    pieces = "in pieces that did not fit"
+    if largest is not None and largest < memory.requested:
+        pieces = f"but the largest block, {format_bytes(largest)}, is smaller than requested"
     return (
-        f"; {format_bytes(free)} more are reserved but free, in pieces that did not fit "
+        f"; {format_bytes(free)} more are reserved but free, {pieces} "
         f"(fragmentation: {FRAGMENTED_STEP})"
     )
 

@@ -151,6 +151,42 @@ def test_the_verdict_on_memory_without_tensors():
     assert "490 MiB CUDA contexts, other libraries and other processes: nvidia-smi" in other
 
 
+def growing(size):
+    return types.SimpleNamespace(
+        nbytes=size * MIB,
+        rate=4.0 * MIB,
+        unit="step",
+        held_by="module global __main__.losses -> losses[0]",
+        remedy="store `loss.item()`",
+    )
+
+
+def test_a_growing_group_is_named_first():
+    def first_line(measured, group):
+        account = memory_account.MemoryAccount(measured, DeviceUse(None, use), [group])
+        return account.verdict
+
+    use = TorchUse(*(size * MIB for size in (100, 100, 0, 0, 0)))
+    assert first_line(Measured(other=94, dead=6), growing(40)) == (
+        "cuda:0: 100 MiB in use, of which 40.0 MiB in a group that grows by 4.0 MiB per step, held "
+        "by module global __main__.losses -> losses[0]: store `loss.item()`"
+    )
+    assert "6.0 MiB dead" in first_line(Measured(other=94, dead=6), growing(5))
+    assert "reachable: parameters" in first_line(Measured(parameter=97), growing(3))
+
+
+def test_the_growing_groups_are_those_of_the_latest_watch():
+    kept = []
+    with cyclewatch.watch(devices="cpu", budget=1, census_every=1) as watch:
+        for step in range(6):
+            kept.append(Buffer(1 << 30))
+            watch.step(step)
+        verdict = cyclewatch.memory("cpu").verdict
+        assert "6.0 GiB in a group that grows by 1.0 GiB per step, held by " in verdict
+        assert "local kept -> kept[0]" in verdict
+    assert "grows" not in cyclewatch.memory("cpu").verdict
+
+
 def test_lines_never_exceed_the_memory_in_use():
     """The sources are read one after the other, so they may contradict each other."""
     use = DeviceUse(None, TorchUse(100 * MIB, 90 * MIB, 0, 10 * MIB, 0))
@@ -186,6 +222,13 @@ def test_fragmentation_explains_an_out_of_memory_error():
         "; 40.0 MiB more are reserved but free, in pieces that did not fit (fragmentation: set "
         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or allocate the largest tensors first)"
     )
+    memory.torch.largest_free = 25 * MIB
+    assert (
+        "; 40.0 MiB more are reserved but free, but the largest block, 25.0 MiB, is smaller than "
+        "requested (fragmentation: set" in wording.oom_headline(memory)
+    )
+    assert "(fragmented; largest free block 25.0 MiB)" in wording.oom_report(memory)
+    memory.torch.largest_free = None
     memory.requested = 50 * MIB
     assert "fragmentation" not in wording.oom_headline(memory)
     assert "40.0 MiB" not in wording.oom_report(memory)

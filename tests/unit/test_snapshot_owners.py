@@ -25,7 +25,12 @@ STEP = frames("/home/me/train.py:30 step")
 def device(monkeypatch):
     """An imaginary device, whose allocator torch appears to use."""
     allocator = Allocator()
-    memory = types.SimpleNamespace(_snapshot=allocator.snapshot)
+
+    def snapshot():
+        _ = [[] for _ in range(10_000)]  # as many objects as a real snapshot
+        return allocator.snapshot()
+
+    memory = types.SimpleNamespace(_snapshot=snapshot)
     cuda = types.SimpleNamespace(is_initialized=lambda: True, memory=memory)
     monkeypatch.setattr(snapshot_writing, "torch_module", lambda: types.SimpleNamespace(cuda=cuda))
     return allocator
