@@ -2,10 +2,12 @@
 #include "analysis/picture.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "analysis/names.h"
 
@@ -31,6 +33,7 @@ class Drawing {
         draw_cycle(cycle);
         draw_paths();
         draw_cut_references();
+        draw_holders();
         count_omitted();
         return std::move(picture_);
     }
@@ -141,6 +144,45 @@ class Drawing {
             const std::uint32_t from = add_item(holder, false);
             add_arrow(from, add_item(target, false), edge, false);
         }
+    }
+
+    // Draws references until arrows lead from the cycle to every object that can be reached so.
+    // Otherwise an object drawn only because its reference is cut would look like a root.
+    void draw_holders() {
+        std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> between;  // items -> edge
+        for (const auto& [node, item] : item_of_) {
+            for (std::uint32_t edge = graph_.first[node]; edge < graph_.first[node + 1]; ++edge) {
+                const auto target = item_of_.find(graph_.targets[edge]);
+                if (target != item_of_.end()) {
+                    between.try_emplace({item, target->second}, edge);
+                }
+            }
+        }
+        for (bool more = true; std::exchange(more, false);) {
+            const std::vector<bool> reached = reached_from_cycle();
+            for (const auto& [ends, edge] : between) {
+                if (reached[ends.first] && !reached[ends.second]) {
+                    add_arrow(ends.first, ends.second, edge, false);
+                    more = true;
+                    break;
+                }
+            }
+        }
+    }
+
+    [[nodiscard]] std::vector<bool> reached_from_cycle() const {
+        std::vector<bool> reached;
+        for (const model::Picture::Item& item : picture_.items) {
+            reached.push_back(item.on_cycle);
+        }
+        for (bool more = true; std::exchange(more, false);) {
+            for (const model::Picture::Arrow& arrow : picture_.arrows) {
+                if (reached[arrow.from] && !reached[arrow.to]) {
+                    reached[arrow.to] = more = true;
+                }
+            }
+        }
+        return reached;
     }
 
     [[nodiscard]] std::vector<std::uint32_t> cut_in_order() const {

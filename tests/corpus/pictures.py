@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints SVG and DOT of each case of the corpus, and of the larger structures below, as JSON.
+"""Prints SVG, DOT and data of each case's picture, and of the structures below, as JSON.
 
 Usage: pictures.py
 """
@@ -77,13 +77,17 @@ STRUCTURES = {
 
 
 def picture_of(leak):
-    """SVG and DOT of the finding that `leak()` produces."""
+    """The picture of the finding that `leak()` produces."""
     gc.collect()
     with cyclewatch.watch(devices="all") as watch:
         leak()
         gc.collect()
     report = watch.report()
-    return {"svg": report.findings[0].to_svg(), "dot": report.to_dot()}
+    return {
+        "svg": report.findings[0].to_svg(),
+        "dot": report.to_dot(),
+        "data": json.loads(report.to_json())["findings"][0]["picture"],
+    }
 
 
 def main():
