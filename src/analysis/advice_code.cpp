@@ -6,13 +6,10 @@
 #include "advice/slots.h"
 #include "analysis/evidence_weights.h"
 #include "analysis/names.h"
+#include "analysis/weak_targets.h"
 
 namespace cyclewatch::analysis {
 namespace {
-
-bool is_bound_method(const CollapsedGraph& graph, const Candidate& candidate) {
-    return graph.is(graph.edges[candidate.edges.front()].holder, model::NodeKind::bound_method);
-}
 
 // The code of the property that replaces a back pointer. Empty for other kinds of references, and
 // for classes whose __getattribute__() the property would call again. Also empty if neither the
@@ -57,14 +54,10 @@ bool is_declared_field(const CollapsedGraph& graph, std::uint32_t edge) {
 
 std::string method_of(const CollapsedGraph& graph, const Candidate& candidate) {
     const std::uint32_t holder = graph.edges[candidate.edges.front()].holder;
-    const model::Node& node = graph.node(holder);
-    const std::size_t module = graph.raw->text(node.module).size();
-    if (!is_bound_method(graph, candidate) ||
-        candidate.evidence->pattern != patterns::kBoundMethod.pattern ||
-        graph.raw->text(node.name).find('.', module + 1) == std::string_view::npos) {
-        return "";
-    }
-    return short_name(graph, holder);
+    return is_method_of_class(graph, holder) &&
+                   candidate.evidence->pattern == patterns::kBoundMethod.pattern
+               ? short_name(graph, holder)
+               : "";
 }
 
 bool is_first_argument_of_partial(const CollapsedGraph& graph, const Candidate& candidate) {
@@ -74,7 +67,7 @@ bool is_first_argument_of_partial(const CollapsedGraph& graph, const Candidate& 
 
 std::string code_of(const CollapsedGraph& graph, const Candidate& candidate) {
     const std::uint32_t edge = candidate.edges.front();
-    if (!graph.node(graph.targets[edge]).supports_weakref) {
+    if (weak_targets_of(graph, candidate).edge != kNone) {
         return "";
     }
     std::string code;

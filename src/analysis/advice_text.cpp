@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "advice/catalog.h"
 #include "advice/slots.h"
 #include "analysis/advice_code.h"
+#include "analysis/advice_for_set.h"
 #include "analysis/evidence_weights.h"
 #include "analysis/names.h"
+#include "analysis/weak_targets.h"
 #include "base/source_path.h"
 #include "base/text.h"
 
@@ -64,34 +67,17 @@ std::optional<Origin> origin_of_code(const CollapsedGraph& graph, const Candidat
                : std::optional(origin_of(graph, holder));
 }
 
-// True if it is unknown which end of the reference is the parent, and no other reference leads to
-// the target. In that case, the graph does not show whether the reference can safely be made weak.
+// True if no other reference leads to the target, and the target is a container or it is unknown
+// which end of the reference is the parent. In that case, the graph does not show whether the
+// reference can safely be made weak.
 bool is_only_owner(const CollapsedGraph& graph, const Candidate& candidate) {
     const std::uint32_t target = graph.targets[candidate.edges.front()];
     const auto own = std::ranges::count_if(
         candidate.edges, [&](std::uint32_t edge) { return graph.targets[edge] == target; });
-    return candidate.evidence->pattern == patterns::kMutual.pattern &&
-           candidate.evidence->weight < patterns::kKnownDirection &&
+    const bool is_unknown = candidate.evidence->pattern == patterns::kMutual.pattern &&
+                            candidate.evidence->weight < patterns::kKnownDirection;
+    return (is_unknown || is_container(graph, target)) &&
            graph.references_to[target] == static_cast<std::uint64_t>(own);
-}
-
-// Returns the advice or cost of `candidate`, as selected by `text`. If the usual text suggests a
-// weak reference to an object that does not support weak references, returns the text of kNotWeak.
-// If is_only_owner() is true, replaces any weak-reference advice with the advice of kOnlyOwner.
-const std::string& text_for(const CollapsedGraph& graph,
-                            const Candidate& candidate,
-                            std::string advice::Words::*text) {
-    const Evidence* const evidence = candidate.evidence;
-    const std::string& usual = words_of(*evidence).*text;
-    const bool is_of_items =
-        evidence == &patterns::kBackToParentInList || evidence == &patterns::kListOfHandles;
-    const bool is_impossible = usual.find("weak") != std::string::npos && !is_of_items &&
-                               !graph.node(graph.targets[candidate.edges.front()]).supports_weakref;
-    if (!is_impossible && text == &advice::Words::advice && !is_of_items &&
-        usual.find("weak") != std::string::npos && is_only_owner(graph, candidate)) {
-        return words_of(patterns::kOnlyOwner).*text;
-    }
-    return is_impossible ? words_of(patterns::kNotWeak).*text : usual;
 }
 
 advice::Slots slots_of(const CollapsedGraph& graph, std::uint32_t edge) {
@@ -101,6 +87,32 @@ advice::Slots slots_of(const CollapsedGraph& graph, std::uint32_t edge) {
             name_in_text(graph, graph.targets[edge]),
             label,
             name.empty() ? label : std::string(name)};
+}
+
+// Returns the advice or cost of `candidate`, as selected by `text`, for its reference `i`. If the
+// usual advice is a weak reference that does not work, or that nothing would keep alive, returns
+// another text.
+std::string text_for(const CollapsedGraph& graph,
+                     const Candidate& candidate,
+                     std::string advice::Words::*text,
+                     std::size_t i = 0) {
+    advice::Slots slots = slots_of(graph, candidate.edges[i]);
+    const advice::Words& usual = words_of(*candidate.evidence);
+    if (usual.advice.find("weak") == std::string::npos) {
+        return advice::fill(usual.*text, slots);
+    }
+    const WeakTargets targets = weak_targets_of(graph, candidate);
+    const Evidence* evidence = candidate.evidence;
+    if (targets.edge != kNone) {
+        evidence = targets.are_items ? &patterns::kNotWeakItems : &patterns::kNotWeak;
+        slots.target = name_in_text(graph, graph.targets[targets.edge]);
+    } else if (targets.are_methods && evidence != &patterns::kWrappedMethod) {
+        evidence = targets.are_items ? &patterns::kWeakMethods : &patterns::kWeakMethod;
+    } else if (text == &advice::Words::advice && !targets.are_items &&
+               is_only_owner(graph, candidate)) {
+        evidence = &patterns::kOnlyOwner;
+    }
+    return advice::fill(words_of(*evidence).*text, slots);
 }
 
 // A phrase that describes the other references of `candidate`, which must be cut together with the
@@ -131,52 +143,6 @@ bool is_set_of_back_pointers(const Cut& cut) {
            cut.cut.front().evidence->pattern == patterns::kBackPointer.pattern;
 }
 
-// How to declare the new attribute in classes with `__slots__`, as a sentence that begins with a
-// space. Empty if the code for the first reference already shows it.
-std::string advice_for_other_slots(const CollapsedGraph& graph, const Cut& cut) {
-    const auto is_slot = [&](const Candidate& kind) {
-        const std::uint32_t edge = kind.edges.front();
-        return graph.edges[edge].label.kind == model::EdgeKind::slot &&
-               !is_declared_field(graph, edge);
-    };
-    return !is_slot(cut.cut.front()) && std::ranges::any_of(cut.cut, is_slot)
-               ? " For a slot, replace the name in `__slots__`."
-               : "";
-}
-
-// Advice on changing a set of back pointers. `code` holds the code for the first back pointer;
-// instructions for the others are appended.
-std::string advice_for_set(const CollapsedGraph& graph, const Cut& cut, std::string& code) {
-    const std::string parent = cut.on_every_cycle ? name_in_text(graph, cut.parent) : "";
-    if (!graph.node(cut.parent).supports_weakref) {
-        code = ".";
-        return "Set each of these references to None when it is no longer needed";
-    }
-    if (code.empty()) {
-        code = ", or store only the values " + (parent.empty() ? "" : "of " + parent + " ") +
-               "that are needed.";
-    } else {
-        code.replace(0, code.find(':'), ". In code, for the first");
-    }
-    code += advice_for_other_slots(graph, cut);
-    for (const Candidate& kind : cut.cut) {
-        if (const std::string method = method_of(graph, kind); !method.empty()) {
-            code += " Instead of a bound method, store `weak(self." + method +
-                    ")`, with `def weak(method): ref = weakref.WeakMethod(method); return " +
-                    kCallWhileAlive + "`.";
-            break;
-        }
-    }
-    if (std::ranges::any_of(cut.cut, [&](const Candidate& kind) {
-            return is_first_argument_of_partial(graph, kind);
-        })) {
-        code += std::string(" Instead of a partial of `function`, store `") + kCallWithObject +
-                "`, with `ref = weakref.ref(...)` to its first argument.";
-    }
-    return "Replace each of these references with a weakref.ref" +
-           (parent.empty() ? "" : " to " + parent);
-}
-
 // The advice on the references of a set whose patterns differ from the first's, as sentences that
 // each begin with a space.
 std::string advice_for_other_patterns(const CollapsedGraph& graph, const Cut& cut) {
@@ -190,8 +156,7 @@ std::string advice_for_other_patterns(const CollapsedGraph& graph, const Cut& cu
         const std::uint32_t edge = kind.edges.front();
         text += " For `" + label_of(graph, edge) + "` of " +
                 name_in_text(graph, graph.edges[edge].holder) + ": " +
-                advice::fill(text_for(graph, kind, &advice::Words::advice), slots_of(graph, edge)) +
-                code_of(graph, kind);
+                text_for(graph, kind, &advice::Words::advice) + code_of(graph, kind);
     }
     return text;
 }
@@ -208,12 +173,12 @@ bool is_of_hook(const CollapsedGraph& graph, const Candidate& candidate) {
 }
 
 // A sentence that begins with a space. Empty if `text` already mentions the handle.
-std::string advice_for_hook(const CollapsedGraph& graph,
-                            const Candidate& candidate,
-                            const std::string& text) {
-    return is_of_hook(graph, candidate) && text.find("handle.remove()") == std::string::npos
-               ? " Or keep the handle that the registration of the hook returns, and call "
-                 "`handle.remove()` when the hook is no longer needed."
+std::string advice_for_hook(const CollapsedGraph& graph, const Cut& cut, const std::string& text) {
+    const bool is_hook = std::ranges::any_of(
+        cut.cut, [&](const Candidate& kind) { return is_of_hook(graph, kind); });
+    return is_hook && text.find("handle.remove()") == std::string::npos
+               ? " Or keep the handle that registering the hook returns, and call "
+                 "`handle.remove()` when done."
                : "";
 }
 
@@ -299,9 +264,9 @@ std::string reason_of(const CollapsedGraph& graph,
                       const Cut& cut) {
     const std::size_t set_size = cut.cut.size();
     const advice::Words& words = words_of(*candidate.evidence);
-    std::string text = advice::fill(
-        cut.cut.empty() ? text_for(graph, candidate, &advice::Words::cost) : words.explanation,
-        slots_of(graph, candidate.edges[i]));
+    std::string text = cut.cut.empty()
+                           ? text_for(graph, candidate, &advice::Words::cost, i)
+                           : advice::fill(words.explanation, slots_of(graph, candidate.edges[i]));
     if (candidate.shared_cell) {
         text += "; " + std::to_string(candidate.equivalent) +
                 " references share this one variable, so cutting only one of them frees nothing; "
@@ -336,35 +301,29 @@ std::string advice_of(const CollapsedGraph& graph, const Cut& cut) {
         return words_of(*cut.without_cut).advice;
     }
     const Candidate& first = cut.cut.front();
-    std::string text = advice::fill(text_for(graph, first, &advice::Words::advice),
-                                    slots_of(graph, first.edges.front()));
+    std::string text = text_for(graph, first, &advice::Words::advice);
     if (graph.edges[first.edges.front()].is_wrapped) {
         text +=
             " `functools.wraps()` also stores the wrapped function in `__wrapped__`: delete "
             "that attribute, too.";
     }
     std::string code = code_of(graph, first);
-    if (is_set_of_back_pointers(cut)) {
-        text = advice_for_set(graph, cut, code);
-    } else {
-        code += advice_for_other_patterns(graph, cut);
-    }
-    text += code;
-    return text + advice_for_hook(graph, first, text) + otherwise(graph, cut);
+    text = is_set_of_back_pointers(cut) ? advice_for_set(graph, cut, std::move(code))
+                                        : text + code + advice_for_other_patterns(graph, cut);
+    return text + advice_for_hook(graph, cut, text) + otherwise(graph, cut);
 }
 
 std::string cost_of(const CollapsedGraph& graph, const Cut& cut) {
     if (cut.cut.empty()) {
         return {};
     }
-    if (is_set_of_back_pointers(cut) && graph.node(cut.parent).supports_weakref) {
+    if (is_set_of_back_pointers(cut) && can_use_weak_references(graph, cut)) {
         return "`make().child` breaks: a child does not keep " +
                (cut.on_every_cycle ? name_in_text(graph, cut.parent) : "the parent") +
                " alive; pickling breaks too";
     }
     const Candidate& first = cut.cut.front();
-    return advice::fill(text_for(graph, first, &advice::Words::cost),
-                        slots_of(graph, first.edges.front()));
+    return text_for(graph, first, &advice::Words::cost);
 }
 
 }  // namespace cyclewatch::analysis

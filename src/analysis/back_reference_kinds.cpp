@@ -80,11 +80,17 @@ void BackReferenceKinds::sort_for_reader(std::vector<Candidate>& kinds,
     const auto leads_to_parent = [&](std::uint32_t e) {
         return node_of(component_.targets[e]) == parent;
     };
-    const std::string_view pattern = kinds.front().evidence->pattern;
+    // References of library objects, such as mocks, may also be cut, but the user's own come first.
+    const auto is_library = [&](const Candidate& kind) {
+        return origin_of(graph_, node_of(component_.holder[kind.edges.front()])) != Origin::user;
+    };
+    const std::string_view pattern =
+        std::ranges::min_element(kinds, {}, is_library)->evidence->pattern;
     std::ranges::sort(kinds, {}, [&](const Candidate& kind) {
         const std::uint32_t e = kind.edges.front();
         const std::string name = target_name(e);
-        return std::tuple(kind.evidence->pattern != pattern,
+        return std::tuple(is_library(kind),
+                          kind.evidence->pattern != pattern,
                           std::ranges::none_of(kind.edges, leads_to_parent),
                           -static_cast<std::int64_t>(to_class.at(name)),
                           name,

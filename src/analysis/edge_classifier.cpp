@@ -173,7 +173,7 @@ class EdgeClassifier {
             case NodeKind::async_generator:
                 return kGeneratorStored;
             case NodeKind::bound_method:
-                return kStoredMethod;
+                return stores_own_method() ? kOwnMethod : kStoredMethod;
             case NodeKind::function:
             case NodeKind::partial:
             case NodeKind::builtin_function:
@@ -185,6 +185,17 @@ class EdgeClassifier {
             return kLocalsKept;
         }
         return is_container(graph_, target_) ? container_attribute() : object_attribute();
+    }
+
+    // True for `model.forward = model.forward`: an attribute that stores the method of that name
+    // which the object's class already provides.
+    [[nodiscard]] bool stores_own_method() const {
+        const std::uint32_t next = cycle_.edges[cycle_.next(i_)];
+        const std::string own = "." + std::string(name_);
+        const std::string_view method = graph_.raw->text(graph_.node(target_).name);
+        return graph_.targets[next] == holder_ && graph_.label_name(next) == "__self__" &&
+               is_method_of_class(graph_, target_) && method.ends_with(own) &&
+               !method.ends_with("<locals>" + own);  // a function bound to the object
     }
 
     const Evidence& container_attribute() const {

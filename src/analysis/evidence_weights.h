@@ -20,6 +20,7 @@ inline constexpr Evidence kRecursiveClosure{"recursive-closure", "", 100};
 inline constexpr Evidence kRecursivePair{"recursive-closure", "pair", 100};
 inline constexpr Evidence kLocalsKept{"locals-kept", "", 95};
 inline constexpr Evidence kClosureCapturesOwner{"closure-captures-owner", "", 92};
+inline constexpr Evidence kOwnMethod{"bound-method-on-self", "own", 95};
 inline constexpr Evidence kBoundMethodOnSelf{"bound-method-on-self", "", 90};
 inline constexpr Evidence kHookOnSelf{"bound-method-on-self", "called-by-others", 90};
 inline constexpr Evidence kPartialOfSelf{"partial-of-self", "", 90};
@@ -82,6 +83,10 @@ inline constexpr Evidence kPayload{"unknown", "payload", 20};
 
 // Message texts for a target that does not support weak references.
 inline constexpr Evidence kNotWeak{"unknown", "not-weak", 0};
+inline constexpr Evidence kNotWeakItems{"unknown", "not-weak-items", 0};
+// Message texts for bound methods, to which only weakref.WeakMethod can refer weakly.
+inline constexpr Evidence kWeakMethod{"unknown", "weak-method", 0};
+inline constexpr Evidence kWeakMethods{"unknown", "weak-methods", 0};
 // Message texts for a target that may have no other strong reference.
 inline constexpr Evidence kOnlyOwner{"unknown", "only-owner", 0};
 

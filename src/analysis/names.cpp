@@ -109,6 +109,12 @@ std::string place_of(const CollapsedGraph& graph, const model::SourceLocation& l
     return location.line == 0 ? text : text + ":" + std::to_string(location.line);
 }
 
+bool is_method_of_class(const CollapsedGraph& graph, std::uint32_t node) {
+    const std::size_t module = graph.raw->text(graph.node(node).module).size();
+    return graph.is(node, NodeKind::bound_method) &&
+           graph.raw->text(graph.node(node).name).find('.', module + 1) != std::string_view::npos;
+}
+
 bool is_attribute(const CollapsedGraph& graph, std::uint32_t edge) {
     const EdgeKind kind = graph.edges[edge].label.kind;
     return kind == EdgeKind::attribute || kind == EdgeKind::slot;

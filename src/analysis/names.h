@@ -29,6 +29,10 @@ template <std::size_t size>
 // True for functions, bound methods, partials and built-in functions.
 [[nodiscard]] bool is_callable(const CollapsedGraph& graph, std::uint32_t node);
 
+// True for a bound method whose function is defined in a class. Plain functions and classes can be
+// bound to an object, too.
+[[nodiscard]] bool is_method_of_class(const CollapsedGraph& graph, std::uint32_t node);
+
 // True for an attribute or a slot.
 [[nodiscard]] bool is_attribute(const CollapsedGraph& graph, std::uint32_t edge);
 

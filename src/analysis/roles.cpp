@@ -37,10 +37,13 @@ std::string Roles::kind(std::uint32_t e) const {
         e = keepers.front();
         text += " " + label_of_many(graph_, component_.edges[e]);
     }
+    const std::uint32_t holder = component_.nodes[component_.holder[e]];
     const model::AttributeSite* const site = site_of(graph_, component_.edges[e]);
-    const std::string line = site == nullptr ? "" : place_of(graph_, site->location);
-    return text + " " +
-           (line.empty() ? full_name(graph_, component_.nodes[component_.holder[e]]) : line);
+    const std::string line = site != nullptr ? place_of(graph_, site->location)
+                             : graph_.is(holder, model::NodeKind::function)
+                                 ? location_of_node(graph_, holder)
+                                 : "";
+    return text + " " + (line.empty() ? full_name(graph_, holder) : line);
 }
 
 std::string Roles::role(std::uint32_t e) const {

@@ -56,6 +56,12 @@ bool is_held_by_c_code(const HeapGraph& graph,
            !(roots.may_have_arguments() && is_argument(graph.object(node), graph.object(target)));
 }
 
+// A reference through one of these is harder to read than an attribute or an item, and nobody
+// searches there for an object: `model.step.__self__` instead of `trainer.model`.
+bool is_bound_callable(PyObject* object) {
+    return PyMethod_Check(object) || PyCFunction_Check(object);
+}
+
 }  // namespace
 
 // Caches the values of dicts, so that each dict is read only once.
@@ -75,7 +81,8 @@ class DictValues {
     std::unordered_map<PyObject*, std::unordered_set<PyObject*>> values_;
 };
 
-// A breadth-first search from the target. References that are not shown in a path have length zero.
+// A breadth-first search from the target. References that are not shown in a path have length zero,
+// references of bound callables have length two, and all others have length one.
 class PathFinder::Search {
   public:
     Search(const HeapGraph& graph, const Roots& roots)
@@ -95,8 +102,10 @@ class PathFinder::Search {
         }
         std::vector<std::uint32_t> nearer;  // one step closer to the target than `level`
         std::vector<std::uint32_t> level{target_};
-        for (std::uint32_t length = 0; !level.empty() || !nearer.empty(); ++length) {
-            std::vector<std::uint32_t> farther;
+        std::vector<std::uint32_t> farther;  // one step farther
+        for (std::uint32_t length = 0; !level.empty() || !nearer.empty() || !farther.empty();
+             ++length) {
+            std::vector<std::uint32_t> farthest;  // two steps farther
             for (std::size_t i = 0; i < level.size(); ++i) {
                 if (lengths_[level[i]] != length) {
                     continue;
@@ -104,7 +113,7 @@ class PathFinder::Search {
                 if (limit != nullptr && !limit->visit()) {
                     return std::nullopt;
                 }
-                expand(level[i], used, level, farther);
+                expand(level[i], used, level, farther, farthest);
             }
             std::erase_if(level, [&](std::uint32_t node) { return lengths_[node] != length; });
             if (const std::optional<Choice> choice = choose(nearer, level, used, names)) {
@@ -112,7 +121,8 @@ class PathFinder::Search {
             }
             nearer = std::move(level);
             level = std::move(farther);
-            if (level.empty() && nearer.empty()) {
+            farther = std::move(farthest);
+            if (level.empty() && nearer.empty() && farther.empty()) {
                 enter_late(level, length + 1);
             }
         }
@@ -241,11 +251,12 @@ class PathFinder::Search {
         lengths_[node] = length;
     }
 
-    // Adds the holders of `node`, which is in `level`, to `level` or to `farther`.
+    // Adds each holder of `node`, which is in `level`, to one of the lists.
     void expand(std::uint32_t node,
                 const Used& used,
                 std::vector<std::uint32_t>& level,
-                std::vector<std::uint32_t>& farther) {
+                std::vector<std::uint32_t>& farther,
+                std::vector<std::uint32_t>& farthest) {
         if (node != target_ && is_namespace(node)) {
             return;
         }
@@ -260,10 +271,12 @@ class PathFinder::Search {
                 continue;
             }
             const bool is_free = node != target_ && is_folded_reference(holder, node);
-            const std::uint32_t holder_length = length + (is_free ? 0 : 1);
-            if (holder_length < lengths_[holder]) {
-                see(holder, node, holder_length);
-                (is_free ? level : farther).push_back(holder);
+            const std::uint32_t steps = is_free                                    ? 0
+                                        : is_bound_callable(graph_.object(holder)) ? 2
+                                                                                   : 1;
+            if (length + steps < lengths_[holder]) {
+                see(holder, node, length + steps);
+                (steps == 0 ? level : steps == 1 ? farther : farthest).push_back(holder);
             }
         }
     }

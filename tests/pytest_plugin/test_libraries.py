@@ -139,6 +139,14 @@ def engine():
 def test_fixture(engine):
     assert engine(leaky.Buffer(10)) is not None
 
+class Model:
+    def __init__(self):
+        self.buffer = leaky.Buffer(10)
+    def run(self): ...
+
+def test_monkeypatch(monkeypatch):
+    monkeypatch.setattr(Model(), "run", lambda: None)
+
 def test_caplog(caplog):
     buffer = leaky.Buffer(10)
     try:
@@ -170,11 +178,26 @@ class TestUnit(unittest.TestCase):
 
 
 def test_tools_of_tests_do_not_fail_tests(check):
-    result = check(IDIOMS, passed=11, xfailed=1)
+    result = check(IDIOMS, passed=12, xfailed=1)
     (count,) = (line for line in result.outlines if line.startswith("cyclewatch: "))
     cycles = int(count.split()[1])
     assert cycles >= 10
     assert count.endswith(f"0 allowed, {cycles} benign")
+
+
+def test_method_that_the_project_stores_fails_a_test_with_monkeypatch(check):
+    source = """
+class Model:
+    def __init__(self):
+        self.buffer = leaky.Buffer(10)
+        self.run = self.run
+    def run(self): ...
+
+def test_model(monkeypatch):
+    Model()
+"""
+    result = check(source, failed=1)
+    result.stdout.fnmatch_lines(["*test_it.py:7", "*calls find it in the class*"])
 
 
 def test_cycle_of_the_project_next_to_a_mock_fails_the_test(check):
@@ -188,3 +211,23 @@ def test_engine():
 """
     result = check(source, failed=1)
     result.stdout.fnmatch_lines(["*closure:self of function*"])
+
+
+def test_cut_in_the_project_comes_before_that_of_a_mock(check):
+    source = """
+from unittest import mock
+
+class Trainer:
+    def __init__(self, callback):
+        self.buffer = leaky.Buffer(10)
+        self.callback = callback
+        self.hook = lambda: self.buffer
+        callback.trainer = self
+
+def test_trainer():
+    Trainer(mock.MagicMock())
+"""
+    result = check(source, failed=1)
+    result.stdout.fnmatch_lines(
+        ["*1     closure:self of function*", "*2     .trainer of MagicMock*"]
+    )

@@ -192,7 +192,7 @@ class WithParameters(Base):
 
 
 def test_an_attribute_with_a_computed_name_is_located_at_the_call_of_the_helper():
-    assert cut_of(WithEarlyMethods).label == "__self__"
+    assert cut_of(WithEarlyMethods).label == ".step"
     assert cut_of(WithEarlyMethods).location == line_with(WithEarlyMethods, "Early.bind")
     assert cut_of(WithTwoCalls).location is None  # either call may have stored it
     assert cut_of(WithParameters).label == ".owner"

@@ -224,11 +224,24 @@ TEST(Cut, ShowsNoLineForAnItemOfACapturedContainer) {
 // The line that defines a method does not create the bound method.
 TEST(Cut, ShowsNoLineForABoundMethodOfUnknownOrigin) {
     const model::Finding finding = only_finding(
-        "L=m.Linear L.forward->b:method=m.Linear.forward@/x/site-packages/m.py b/__self__->L "
+        "L=m.Linear L.call->b:method=m.Linear.forward@/x/site-packages/m.py b/__self__->L "
         "L.w->t:owner(8)");
     EXPECT_EQ(finding.cut.at(0).label, "__self__");
     EXPECT_EQ(finding.cut.at(0).location, "");
     EXPECT_EQ(finding.advice.find("library code"), std::string::npos) << finding.advice;
+}
+
+// As after `module.forward = module._old_forward`.
+TEST(Cut, DeletesAnAttributeThatStoresTheMethodOfItsClass) {
+    const model::Finding finding = only_finding(
+        "L=m.Linear L.forward->b:method=m.Linear.forward@/x/site-packages/m.py b/__self__->L "
+        "L.w->t:owner(8)");
+    EXPECT_EQ(finding.cut.at(0).label, ".forward");
+    EXPECT_EQ(finding.cut.at(0).location, "");
+    EXPECT_NE(finding.advice.find("`del instance.forward`"), std::string::npos) << finding.advice;
+    const model::Finding patched = only_finding(
+        "L=m.Linear L.forward->b:method=m.wrap.<locals>.forward b/__self__->L L.w->t:owner(8)");
+    EXPECT_EQ(patched.advice.find("`del instance"), std::string::npos) << patched.advice;
 }
 
 // The recorder registered two of its methods on each layer. It needs its model.
@@ -468,7 +481,7 @@ TEST(Cut, AdvisesNoWeakReferenceToADict) {
         "d:dict d['children']->l:list l[0]->e:dict l[1]->f:dict e['parent']->d f['parent']->d "
         "d['pixels']->t:owner(8)");
     EXPECT_EQ(finding.cut.at(0).label, "['parent']");
-    EXPECT_NE(finding.advice.find("does not support weak references"), std::string::npos);
+    EXPECT_NE(finding.advice.find("weak references to dict do not work"), std::string::npos);
     EXPECT_EQ(finding.cut.at(0).reason.find("make them weak"), std::string::npos);
 }
 
