@@ -58,7 +58,7 @@ class Memory:
             self.frozen_cycles, self.cycles = self.cycles - collectable, collectable
         self.torch: TorchUse | None = None
         if device == "cpu":
-            self.in_use, self.limit, self.source = _process_memory()
+            self.in_use, self.limit, self.source = process_memory()
         else:
             self.torch = torch_use(int(device.partition(":")[2]), segments=True)
             self.in_use = 0 if self.torch is None else self.torch.allocated
@@ -108,7 +108,7 @@ def _device(error: BaseException) -> str:
     return f"cuda:{match[1] if match else cuda.current_device()}"
 
 
-def _process_memory() -> tuple[int, int | None, str]:
+def process_memory() -> tuple[int, int | None, str]:
     """The memory of this process in bytes, its limit, and the name of the measured quantity."""
     import resource
 
