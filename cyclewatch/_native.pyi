@@ -609,6 +609,7 @@ def scan(
     read_source: Callable[[list[str]], list[tuple[int, list[str]]]] | None,
     live_owners: int = 0,
 ) -> Report: ...
+def census_report(owners: Sequence[LiveOwner]) -> Report: ...
 def scan_storages(
     devices: list[str],
     read_source: Callable[[list[str]], list[tuple[int, list[str]]]] | None,

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import os
+
+from cyclewatch import _native
 from cyclewatch.retention import device_names, live_owners
 
 TYPE_CHECKING = False
@@ -94,6 +97,44 @@ class Census:
             if owner.nbytes > nbytes:
                 growths.append(Growth(owner, owner.nbytes - nbytes, owner.count - count))
         return sorted(growths, key=lambda growth: growth.nbytes, reverse=True)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the census to a file, replacing it, for :meth:`load` and ``cyclewatch diff``.
+
+        The file is a JSON report without findings. It contains paths and the keys of dicts that the
+        census shows.
+
+        Raises:
+            OSError: The file cannot be written.
+
+        Examples:
+            >>> trainer = Trainer()
+            >>> cyclewatch.census().save("before.json")
+            >>> cyclewatch.Census.load("before.json").nbytes
+            4096
+        """
+        report = _native.census_report(self.owners)
+        _native.write_file(path, report.to_json().encode(), replace=True)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Census:
+        """Read a census, or the last census of a JSON or HTML report.
+
+        Raises:
+            OSError: The file cannot be read.
+            ReportFormatError: The file is not a report.
+            ValueError: The report does not list live tensors.
+
+        Examples:
+            >>> cyclewatch.census().save("before.json")
+            >>> trainer = Trainer()
+            >>> print(*cyclewatch.census().diff(cyclewatch.Census.load("before.json")))
+            +4.0 KiB  1 x __main__.Buffer, held by module global __main__.trainer -> trainer.batch
+        """
+        report = _native.Report.load(path)
+        if not report.censuses:
+            raise ValueError(f"{os.fspath(path)} does not list live tensors")
+        return cls(report.live_owners)
 
     def __repr__(self) -> str:
         from cyclewatch._native import format_bytes

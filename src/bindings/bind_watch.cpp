@@ -386,6 +386,22 @@ void bind_scan(py::module_& module) {
         py::arg("live_owners") = 0,
         "`live_owners`: the maximum number of groups of reachable owners in the report.");
     module.def(
+        "census_report",
+        [](const std::vector<std::shared_ptr<model::LiveOwner>>& owners) {
+            const auto watch = std::make_shared<Watch>(watch::Settings{});
+            auto report = std::make_shared<model::Report>(watch->report());
+            std::vector<model::LiveOwner>& listed = report->live_owners.emplace();
+            for (const auto& owner : owners) {
+                listed.push_back(*owner);
+                listed.back().process = 0;  // this process
+            }
+            report->censuses = {{model::CensusTime{.at = report->stats.elapsed}}};
+            return report;
+        },
+        Locked(),
+        py::arg("owners"),
+        "Returns a report without findings that contains these groups of live owners.");
+    module.def(
         "scan_storages",
         [](const std::vector<std::string>& devices, const py::object& read_source) {
             watch::ScanResult found =

@@ -262,3 +262,42 @@ def test_census_of_a_device():
 def test_diff_expects_a_census():
     with pytest.raises(TypeError, match="diff\\(\\) expects a Census, not list"):
         cyclewatch.census().diff([])
+
+
+@pytest.mark.usefixtures("buffers_are_owners")
+def test_a_saved_census_is_compared(tmp_path):
+    kept.append(owners.Buffer(100, shape=(5, 5), dtype="float32"))
+    before = cyclewatch.census()
+    before.save(tmp_path / "before.json")
+    kept.append(owners.Buffer(100, shape=(5, 5), dtype="float32"))
+    after = cyclewatch.census()
+    after.save(tmp_path / "after.json")
+    loaded = cyclewatch.Census.load(tmp_path / "before.json")
+    assert [str(each) for each in loaded.owners] == [str(each) for each in before.owners]
+    assert loaded.nbytes == before.nbytes
+    [expected] = after.diff(before)
+    [growth] = cyclewatch.Census.load(tmp_path / "after.json").diff(loaded)
+    assert str(growth) == str(expected)
+    assert (growth.nbytes, growth.count) == (100, 1)
+    assert after.diff(after) == []
+
+
+@pytest.mark.usefixtures("buffers_are_owners")
+def test_a_report_with_a_census_is_loaded(tmp_path):
+    kept.append(owners.Buffer(100))
+    census = cyclewatch.census()
+    census.save(tmp_path / "saved.json")
+    report = cyclewatch.Report.load(tmp_path / "saved.json")
+    assert report.findings == []
+    assert sum(each.nbytes for each in report.live_owners) == census.nbytes
+    report.save(tmp_path / "saved.html")
+    assert cyclewatch.Census.load(tmp_path / "saved.html").nbytes == census.nbytes
+
+
+def test_a_report_without_a_census_is_refused(tmp_path):
+    cyclewatch.scan(devices="cpu").save(tmp_path / "scan.json")
+    with pytest.raises(ValueError, match=r"scan\.json does not list live tensors"):
+        cyclewatch.Census.load(tmp_path / "scan.json")
+    (tmp_path / "other.json").write_text("{}")
+    with pytest.raises(cyclewatch.ReportFormatError, match="not a cyclewatch report"):
+        cyclewatch.Census.load(tmp_path / "other.json")

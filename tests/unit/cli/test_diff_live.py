@@ -6,6 +6,7 @@ import json
 import pytest
 from owners import Buffer
 
+import cyclewatch
 from cyclewatch import _native
 
 pytestmark = pytest.mark.usefixtures("buffers_are_owners", "no_automatic_collection")
@@ -48,3 +49,18 @@ def test_reports_without_live_tensors(command, recorded, report):
     without = recorded("none.json", 0)
     assert "Live" not in command("diff", without, with_live).out
     assert json.loads(command("diff", "--json", without, with_live).out)["live"] == []
+
+
+def test_two_saved_censuses(command, tmp_path):
+    kept.append(Buffer(1000))
+    cyclewatch.census().save(tmp_path / "before.json")
+    kept.append(Buffer(1000))
+    cyclewatch.census().save(tmp_path / "after.json")
+    try:
+        outcome = command("diff", tmp_path / "before.json", tmp_path / "after.json")
+    finally:
+        kept.clear()
+    lines = outcome.out.splitlines()
+    at = lines.index("Live tensors that have grown:")
+    assert lines[at + 1].startswith("  +1000 B  1 x owners.Buffer, held by module global ")
+    assert outcome.status == 0
