@@ -71,6 +71,9 @@ class ProcessWatch:
             steps=settings["steps"],
             follow_steps=True,
             record_history=settings["record_history"],
+            snapshot=f"{folder}/{name or _native.report_stem()}.pickle"
+            if settings["snapshot"]
+            else None,
             on_finding=self._warn if warn else None,
             on_log=finding_warnings.log if warn else None,
             autopsy=None if settings["no_oom"] else oom_autopsy(report_dir=folder),
@@ -131,6 +134,15 @@ class ProcessWatch:
             self._print_findings(findings, report.growing)
         elif not is_child and not is_worker() and (self._is_run or self._is_named):
             self._print_with_paths(clean_line(report), self._watch.report_paths)
+        self._print_snapshot()
+
+    def _print_snapshot(self) -> None:
+        recording = self._watch._snapshot
+        if recording is not None and recording.written is not None:
+            path = _native.clean_text(recording.written)
+            _print(f"memory snapshot: {path} (cyclewatch snapshot)")
+        elif recording is not None and recording.failure and not self._settings["warn"]:
+            _print(_native.clean_text(f"{prefix()}{recording.failure}"))
 
     def _print_failures(self) -> None:
         if self._settings["warn"]:

@@ -48,7 +48,7 @@ def dump_snapshot(path: str | os.PathLike[str] = "snapshot.pickle") -> None:
         >>> cyclewatch.dump_snapshot("snapshot.pickle")
         Traceback (most recent call last):
         ...
-        RuntimeError: there is no snapshot: the program has not initialized CUDA with torch
+        RuntimeError: the program has not initialized CUDA with torch
     """
     _native.write_file(path, snapshot_with_owners(), replace=True)
 
@@ -60,7 +60,7 @@ def snapshot_with_owners() -> bytes:
     torch: Any = torch_module()
     cuda = getattr(torch, "cuda", None)
     if cuda is None or not cuda.is_initialized():
-        raise RuntimeError("there is no snapshot: the program has not initialized CUDA with torch")
+        raise RuntimeError("the program has not initialized CUDA with torch")
     collects = gc.isenabled()
     gc.disable()  # the dicts of the snapshot would cause a collection, which frees dead tensors
     try:

@@ -13,6 +13,7 @@ from cyclewatch.code_roots import update_roots
 from cyclewatch.configuration import read_configuration
 from cyclewatch.finding_warnings import log, warn
 from cyclewatch.source_lines import excerpts
+from cyclewatch.step_numbers import notify
 from cyclewatch.torch_proof import require_gil, torch_layout
 from cyclewatch.workers import WorkerEnd, is_worker
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from cyclewatch._native import Finding, NativeWatch, Report, Stats
     from cyclewatch.memory_recording import MemoryRecorder, Stack
     from cyclewatch.out_of_memory import oom_autopsy
+    from cyclewatch.snapshot_recording import SnapshotRecording
 
 _LARGEST_STEP = 2**63 - 1
 _SETTLED_AFTER = 2  # steps, see never_freed()
@@ -54,7 +56,7 @@ class Watch:
         1
     """
 
-    __slots__ = ("_autopsy", "_native_watch", "_never_freed", "_recorder")
+    __slots__ = ("_autopsy", "_native_watch", "_never_freed", "_recorder", "_snapshot")
 
     def __init__(
         self,
@@ -62,8 +64,10 @@ class Watch:
         autopsy: oom_autopsy | None = None,
         recorder: MemoryRecorder | None = None,
         never_freed: bool = False,
+        snapshot: SnapshotRecording | None = None,
     ) -> None:
         """Internal; use :func:`watch`."""
+        self._snapshot = snapshot
         self._never_freed = never_freed
         self._native_watch = native_watch
         self._autopsy = autopsy
@@ -81,6 +85,8 @@ class Watch:
             >>> watch.active
             False
         """
+        if self._snapshot is not None:
+            self._snapshot.stop()
         self._native_watch.stop()
         if self._autopsy is not None:
             self._autopsy.__exit__(None, None, None)
@@ -137,6 +143,7 @@ class Watch:
             raise ValueError(f"the step must be from 0 to 2**63 - 1, not {step}")
         if self._recorder is not None:
             self._recorder.poke()
+        notify(step, counted=False)
         self._native_watch.step(step)
         if self._never_freed:
             self._native_watch.find_never_freed(torch_layout(), _SETTLED_AFTER)
@@ -162,6 +169,11 @@ class Watch:
     def report_paths(self) -> list[str]:
         """Paths of the report files written successfully; empty before the first finding."""
         return self._native_watch.report_paths()
+
+    @property
+    def snapshot_path(self) -> str | None:
+        """Path of the memory snapshot (`snapshot` of :func:`watch`); None before it is written."""
+        return None if self._snapshot is None else self._snapshot.written
 
     @property
     def active(self) -> bool:
@@ -368,6 +380,7 @@ def watch(
     steps: tuple[int, int] | None = None,
     record_history: int = 0,
     never_freed: bool = False,
+    snapshot: str | os.PathLike[str] | None = None,
 ) -> Watch:
     """Watch without issuing warnings or writing files; :meth:`Watch.report` returns the findings.
 
@@ -378,6 +391,11 @@ def watch(
             :func:`never_freed` does with ``settle=2``. Each search takes about as long as
             ``gc.collect()`` and is not limited by `budget`, so use it to search for a leak only.
             Not available on free-threaded builds (RuntimeError).
+        snapshot: A file for a memory snapshot, as :func:`dump_snapshot` writes it. Until then,
+            torch records its memory history: in `steps`, as passed to :meth:`Watch.step` or
+            :meth:`collect_at.run`, or from the time the program initializes CUDA. The file is
+            written after the last of `steps`, or when the watch or the program ends; if it cannot
+            be written, a warning is logged. See `Watch.snapshot_path`.
 
     Examples:
         >>> with cyclewatch.watch(devices="cpu") as watch:
@@ -397,6 +415,7 @@ def watch(
         steps=steps,
         record_history=record_history,
         never_freed=never_freed,
+        snapshot=snapshot,
         on_log=log,
     )
 
@@ -435,6 +454,7 @@ def start(
     follow_steps: bool = False,
     record_history: int = 0,
     never_freed: bool = False,
+    snapshot: str | os.PathLike[str] | None = None,
     on_finding: Callable[[Finding, str | None, bool], None] | None = None,
     on_report: Callable[[Report], object] | None = None,
     on_log: Callable[[int, str], None] | None,
@@ -462,6 +482,7 @@ def start(
     if never_freed:
         require_gil()
     record_history = integer_in("record_history", record_history, 0, (1 << 31) - 1)
+    snapshot = None if snapshot is None else os.path.abspath(os.fspath(snapshot))
     read_configuration()
     update_roots()
     devices = names_in(devices, "devices")
@@ -493,6 +514,7 @@ def start(
         autopsy,
         _recorder(record_history, devices),
         never_freed,
+        _snapshot_recording(snapshot, steps),
     )
     if autopsy is not None:
         autopsy.__enter__()
@@ -513,6 +535,16 @@ def _recorder(entries: int, devices: list[str]) -> MemoryRecorder | None:
     from cyclewatch.memory_recording import MemoryRecorder
 
     return MemoryRecorder(entries, devices)
+
+
+def _snapshot_recording(
+    path: str | None, steps: tuple[int, int] | None
+) -> SnapshotRecording | None:
+    if path is None:
+        return None
+    from cyclewatch.snapshot_recording import SnapshotRecording
+
+    return SnapshotRecording(path, steps)
 
 
 def _step_range(steps: tuple[int, int]) -> tuple[int, int]:

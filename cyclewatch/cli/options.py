@@ -109,6 +109,7 @@ WATCH_SETTINGS: dict[str, tuple[Callable[[str], object] | None, object]] = {
     "steps": (step_range, None),
     "repeat": (repeat, "new"),
     "record_history": (count, 0),
+    "snapshot": (None, False),
     "collect_at_exit": (None, False),
     "no_exit_scan": (None, False),
     "follow_fork": (None, False),

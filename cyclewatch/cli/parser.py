@@ -257,6 +257,11 @@ def _add_run(command: Callable[..., _Parser]) -> None:
         "usable, N frames per object with tracemalloc, at most 25, which slows down the program",
     )
     run.setting(
+        "--snapshot",
+        help="let torch record its memory history, in --steps or from the time the program "
+        "initializes CUDA, and write a memory snapshot next to the report, for cyclewatch snapshot",
+    )
+    run.setting(
         "--collect-at-exit",
         help="call gc.collect() at exit, after the program's exit handlers, to find cycles that "
         "have not been collected yet",
