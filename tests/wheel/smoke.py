@@ -7,9 +7,11 @@ that the first suggestion is the back reference, and that CYCLEWATCH=1 starts a 
 
 import gc
 import os
+import re
 import subprocess
 import sys
 import tempfile
+from importlib.metadata import metadata
 from pathlib import Path
 
 import cyclewatch
@@ -47,6 +49,14 @@ def leak():
     gc.collect()
 
 
+def check_description():
+    """Check that the description for a package index has no link to a file of the repository."""
+    description = metadata("cyclewatch").get_payload()
+    targets = re.findall(r"\]\(([^)]*)\)", description)
+    assert "reference to cut" in description
+    assert all(each.startswith(("https://", "#")) for each in targets), targets
+
+
 def check_report():
     """Watch one leak; write and check a report in every format."""
     cyclewatch.register_owner(Buffer, read)
@@ -80,6 +90,7 @@ def check_start_with_the_interpreter():
 
 
 if __name__ == "__main__":
+    check_description()
     check_report()
     check_start_with_the_interpreter()
     print(f"cyclewatch {cyclewatch.__version__} from {Path(cyclewatch.__file__).parent}: ok")
