@@ -22,6 +22,7 @@ class TorchUse:
         fragmented: Free blocks in segments that are partly used.
         cached: Segments that are not used at all.
         largest_free: The largest free block; None if unknown.
+        peak: The most bytes that were allocated at one time; None if unknown.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class TorchUse:
         self.fragmented = fragmented
         self.cached = cached
         self.largest_free: int | None = None
+        self.peak: int | None = None
 
 
 def torch_use(device: int, *, segments: bool = False) -> TorchUse | None:
@@ -60,15 +62,19 @@ def torch_use(device: int, *, segments: bool = False) -> TorchUse | None:
     rest = reserved - allocated - pending
     fragmented = min(_current(statistics, "inactive_split"), rest)
     use = TorchUse(reserved, allocated, pending, fragmented, rest - fragmented)
+    use.peak = _counter(statistics, "allocated", "peak") or None
     if segments and rest:
         use.largest_free = _largest_free(native, device)
     return use
 
 
 def _current(statistics: dict[str, Any], name: str) -> int:
+    return _counter(statistics, name, "current")
+
+
+def _counter(statistics: dict[str, Any], name: str, kind: str) -> int:
     # Other allocator backends do not fill all counters.
-    value = statistics.get(f"{name}_bytes", {}).get("all", {}).get("current", 0)
-    return int(value)
+    return int(statistics.get(f"{name}_bytes", {}).get("all", {}).get(kind, 0))
 
 
 def _largest_free(native: Any, device: int) -> int | None:

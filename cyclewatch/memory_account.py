@@ -25,6 +25,7 @@ from cyclewatch.memory_lines import (
     cuda_entries,
     process_entries,
 )
+from cyclewatch.oom_memory import resident_peak
 from cyclewatch.watches import active_watch
 
 TYPE_CHECKING = False
@@ -67,6 +68,9 @@ class MemoryAccount:
         in_use: The bytes in use; the sum of `lines`.
         total: The capacity of the device or the limit of the process; None if unknown.
         source: How `in_use` was measured, such as "resident memory".
+        peak: The most bytes that torch has allocated on the device at one time, since the start or
+            ``torch.cuda.reset_peak_memory_stats()``; for the CPU, the largest resident memory. None
+            if unknown.
         lines: Pairs of a label and a number of bytes. On the CPU, one of them is negative if
             tensors are not resident, for example because they have not been written to.
         verdict: One sentence: the bytes in use, what most of them are, and what to do next.
@@ -97,12 +101,16 @@ class MemoryAccount:
         if use is not None:
             self.in_use, self.total, self.source = use.in_use, use.total, use.source
         entries = cuda_entries(memory, use) if use is not None else process_entries(memory)
+        self.peak = resident_peak() if use is None else use.peak
         self.lines = [(label, size) for _, label, size in entries]
         self.verdict = _verdict(self, entries, growing)
 
     def __str__(self) -> str:
         rows = [*self.lines, (f"in use ({self.source})", self.in_use)]
         rows += [] if self.total is None else [("total", self.total)]
+        if self.peak is not None:
+            on_cpu = self.device == "cpu"
+            rows.append(("peak of resident memory" if on_cpu else "peak of torch", self.peak))
         width = max(len(f"{size:,}") for _, size in rows)
         parts = [
             self.verdict,
@@ -129,8 +137,9 @@ class MemoryAccount:
 
         Examples:
             >>> import json
-            >>> sorted(json.loads(cyclewatch.memory("cpu").to_json()))
-            ['device', 'findings', 'holders', 'in_use', 'lines', 'source', 'total', 'verdict']
+            >>> account = json.loads(cyclewatch.memory("cpu").to_json())
+            >>> sorted(account)[:6]
+            ['device', 'findings', 'holders', 'in_use', 'lines', 'peak']
         """
         import json
 
@@ -140,6 +149,7 @@ class MemoryAccount:
                 "in_use": self.in_use,
                 "total": self.total,
                 "source": self.source,
+                "peak": self.peak,
                 "verdict": self.verdict,
                 "lines": [{"label": label, "bytes": size} for label, size in self.lines],
                 "findings": [

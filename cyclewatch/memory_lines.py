@@ -41,11 +41,13 @@ class DeviceUse:
         total: The capacity; None if unknown.
         in_use: The bytes in use by all processes, or else those that torch has reserved.
         source: How `in_use` was measured.
+        peak: The most bytes that torch has allocated at one time; None if unknown.
     """
 
     def __init__(self, record: DeviceRecord | None, torch: TorchUse | None) -> None:
         """Store the values. At least one of `torch` and `record.memory` must be known."""
         self.torch = torch
+        self.peak = None if torch is None else torch.peak
         self.parts = None if record is None else record.memory
         self.total = None if record is None else record.total
         if record is not None and record.memory is not None:

@@ -121,3 +121,12 @@ def process_memory() -> tuple[int, int | None, str]:
         used = int(pages[0]) * page + (_RESERVE if _reserve is None else 0)
         return min(used, limit), limit, "address space"
     return int(pages[1]) * page, None, "resident memory"
+
+
+def resident_peak() -> int | None:
+    """The largest resident memory of this process so far, in bytes; None if unknown."""
+    with contextlib.suppress(OSError, ValueError), open("/proc/self/status", "rb") as file:
+        for line in file:
+            if line.startswith(b"VmHWM:"):
+                return int(line.split()[1]) * 1024
+    return None

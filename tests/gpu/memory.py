@@ -49,6 +49,7 @@ def account_adds_up(device):
         others = sum(size for label, size in account.lines if not of_torch(label))
         reserved = torch.cuda.memory_reserved()
         assert account.in_use - others == reserved, (account.lines, reserved)
+        assert account.peak == torch.cuda.max_memory_allocated(), account.peak
         results["reserved by torch"] = reserved
         results["others"] = others
     return results

@@ -64,6 +64,8 @@ def test_the_card_and_its_forms():
     assert data["findings"][0]["signature"] == account.findings[0].signature
     assert data["holders"][0].keys() == {"type", "category", "bytes", "count", "held_by"}
     assert repr(account).startswith("<MemoryAccount of cpu: ")
+    assert data["peak"] == account.peak >= account.in_use
+    assert f"{account.peak:,}  peak of resident memory" in card
 
 
 def test_nothing_is_collected_or_kept():
@@ -205,8 +207,18 @@ def test_counters_that_contradict_each_other_are_bounded(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", torch)
     monkeypatch.delitem(sys.modules, "torch._C", raising=False)
     assert vars(torch_use(0)) == vars(TorchUse(100, 80, 20, 0, 0))
+    torch._C._cuda_memoryStats = lambda _: {
+        f"{name}_bytes": {"all": {"current": size, "peak": 2 * size}}
+        for name, size in counters.items()
+    }
+    use = torch_use(0)
+    assert use.peak == 160
+    account = memory_account.MemoryAccount(Measured(), DeviceUse(None, use))
+    assert account.peak == 160
+    assert "160  peak of torch" in str(account)
+    use.peak = None
     counters["active"] = 80
-    assert vars(torch_use(0, segments=True)) == vars(TorchUse(100, 80, 0, 20, 0))
+    assert vars(torch_use(0, segments=True)) == {**vars(TorchUse(100, 80, 0, 20, 0)), "peak": 160}
     torch._C._cuda_memoryStats = None
     assert torch_use(0) is None
 
