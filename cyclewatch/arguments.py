@@ -34,6 +34,12 @@ def integer_in(name: str, value: Any, least: int, most: int | None = None) -> in
     return number
 
 
+def check_boolean(name: str, value: Any) -> None:
+    """Raise ValueError unless the argument is a bool."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be True or False, not {value!r}")
+
+
 def names_in(value: str | Iterable[str], argument: str) -> list[str]:
     """Validate a name or an iterable of names."""
     names = [value] if isinstance(value, str) else value

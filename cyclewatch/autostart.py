@@ -11,12 +11,14 @@ from __future__ import annotations
 import os
 import sys
 
+from cyclewatch.setting_kinds import SWITCH
 from cyclewatch.workers import starts_worker
 
-RUN_VARIABLE = "CYCLEWATCH_RUN"  # the process id and settings of ``cyclewatch run``, as JSON
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cyclewatch.setting_kinds import Kind
 
-_YES = ("1", "true", "yes", "on")
-_NO = ("", "0", "false", "no", "off")
+RUN_VARIABLE = "CYCLEWATCH_RUN"  # the process id and settings of ``cyclewatch run``, as JSON
 
 _tried = False
 
@@ -77,8 +79,7 @@ def _start_watch(run: dict[str, object] | None) -> None:
     script = script_name(sys.argv[0] if sys.argv else "", sys.orig_argv)
     settings = run
     if settings is None:
-        enabled = _boolean("CYCLEWATCH", os.environ.get("CYCLEWATCH", ""))
-        if script == "cyclewatch" or not enabled:
+        if script == "cyclewatch" or not _value("CYCLEWATCH", SWITCH, False):
             return  # do not watch our own command
         settings = _settings()
 
@@ -107,20 +108,19 @@ def _print_error(sentence: str) -> None:
 
 
 def _settings() -> dict[str, object]:
-    from cyclewatch.cli.options import WATCH_SETTINGS, variable
+    from cyclewatch.settings import PYTEST, RUN, setting_of, settings_of
 
-    _complain_about_typos([variable(name) for name in WATCH_SETTINGS])
-    settings: dict[str, object] = {}
-    for name, (convert, default) in WATCH_SETTINGS.items():
-        word = os.environ.get(variable(name), "")
-        if convert is None:
-            settings[name] = _boolean(variable(name), word)
-            continue
-        try:
-            settings[name] = convert(word) if word else default
-        except ValueError as error:
-            raise ValueError(f"{variable(name)} expects {error}") from None
-    return settings
+    rows = settings_of(RUN)
+    _complain_about_typos([row.variable for row in (*rows, setting_of("libraries", PYTEST))])
+    return {row.name: _value(row.variable, row.kind(RUN), row.default) for row in rows}
+
+
+def _value(variable: str, kind: Kind, default: object) -> object:
+    word = os.environ.get(variable, "")
+    try:
+        return kind.read(word) if word else default
+    except ValueError as error:
+        raise ValueError(f"{variable} {error}") from None
 
 
 def _complain_about_typos(known: list[str]) -> None:
@@ -134,17 +134,6 @@ def _complain_about_typos(known: list[str]) -> None:
             if near:
                 right = words[near[0]]
                 _print_error(f"cyclewatch: {name} is not a setting; did you mean {right}?")
-
-
-def _boolean(name: str, word: str) -> bool:
-    if word.lower() not in _YES + _NO:
-        raise ValueError(f"{name} must be 1 or 0, not {word!r}")
-    return is_yes(word)
-
-
-def is_yes(word: str) -> bool:
-    """Whether `word` switches a setting on."""
-    return word.lower() in _YES
 
 
 def script_name(first: str, words: list[str]) -> str:

@@ -18,8 +18,9 @@ import sys
 import tokenize
 
 from cyclewatch._native import Finding, Report
-from cyclewatch.cli.options import byte_count, names
+from cyclewatch.cli.options import add_settings
 from cyclewatch.collecting import collect
+from cyclewatch.settings import NOTEBOOK
 from cyclewatch.watches import watch
 
 TYPE_CHECKING = False
@@ -39,8 +40,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 _PARSER = _Parser(prog="%%cyclewatch", add_help=False, allow_abbrev=False)
-_PARSER.add_argument("--devices", type=names, default="auto")
-_PARSER.add_argument("--min-bytes", type=byte_count, default=0)
+add_settings(_PARSER, NOTEBOOK)
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -14,6 +14,7 @@ import sys
 from cyclewatch import _native, collecting, finding_warnings, watches
 from cyclewatch.optimizer_steps import count_optimizer_steps
 from cyclewatch.out_of_memory import oom_autopsy
+from cyclewatch.settings import PYTEST, RUN, setting_of
 from cyclewatch.wording import clean_line, prefix
 from cyclewatch.workers import WorkerEnd, is_worker
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 FAILED = 1  # exit status with --fail
 
-_DEFAULT_BUDGET = 0.01
 # The share of wall time that periodic calls may take unless --budget was given.
 _TIMER_SHARE = 0.1
 
@@ -38,7 +38,7 @@ class ProcessWatch:
         """Watch this process until it exits.
 
         Args:
-            settings: A value for each of ``cyclewatch.cli.options.WATCH_SETTINGS``.
+            settings: A value for each of the settings of ``cyclewatch run``.
             script: The program name to use in the report's file name.
             is_run: Whether ``cyclewatch run`` started this process.
 
@@ -102,7 +102,7 @@ class ProcessWatch:
         settings = self._settings
         native = self._watch._native_watch
         budget = settings["budget"]
-        share = budget if budget != _DEFAULT_BUDGET else _TIMER_SHARE
+        share = budget if budget != setting_of("budget", RUN).default else _TIMER_SHARE
         for setting, call in (
             ("collect_every", collecting.GC_COLLECT),
             ("scan_every", native.scan_if_not_collected),
@@ -232,5 +232,5 @@ def _suffix(name: str) -> str:
 
 
 def _fails(finding: Finding) -> bool:
-    libraries_fail = os.environ.get("CYCLEWATCH_LIBRARIES") == "fail"
+    libraries_fail = os.environ.get(setting_of("libraries", PYTEST).variable) == "fail"
     return finding.status == "new" or (finding.status == "library" and libraries_fail)

@@ -7,7 +7,7 @@ import _thread
 import os
 
 from cyclewatch import _native
-from cyclewatch.arguments import names_in
+from cyclewatch.arguments import check_boolean, names_in
 from cyclewatch.code_roots import update_roots
 from cyclewatch.configuration import read_configuration
 from cyclewatch.source_lines import excerpts
@@ -213,5 +213,4 @@ def has_dead_tensors(generation: int) -> bool:
 def _check(generation: int, frozen: bool) -> None:
     if not isinstance(generation, int) or not 0 <= generation <= 2:
         raise ValueError(f"generation must be 0, 1 or 2, not {generation!r}")
-    if not isinstance(frozen, bool):
-        raise ValueError(f"frozen must be True or False, not {frozen!r}")
+    check_boolean("frozen", frozen)

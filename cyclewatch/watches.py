@@ -8,10 +8,11 @@ import os
 from _operator import index  # `operator` itself takes a millisecond to import
 
 from cyclewatch import _native
-from cyclewatch.arguments import REPEATS, integer_in, names_in
+from cyclewatch.arguments import REPEATS, check_boolean, integer_in, names_in
 from cyclewatch.code_roots import update_roots
 from cyclewatch.configuration import read_configuration
 from cyclewatch.finding_warnings import log, warn
+from cyclewatch.setting_kinds import is_share
 from cyclewatch.source_lines import excerpts
 from cyclewatch.step_numbers import notify
 from cyclewatch.torch_proof import require_gil, torch_layout
@@ -462,14 +463,12 @@ def start(
 ) -> Watch:
     """Validate the arguments, read the configuration and start a watch."""
     min_bytes = integer_in("min_bytes", min_bytes, 0, (1 << 64) - 1)
-    if not isinstance(budget, (int, float)) or not 0 < budget <= 1:
+    if not isinstance(budget, (int, float)) or not is_share(budget):
         raise ValueError(f"budget must be a number above 0 and at most 1, not {budget!r}")
-    if not isinstance(capture_values, bool):
-        raise ValueError(f"capture_values must be True or False, not {capture_values!r}")
-    if not isinstance(source_lines, bool):
-        raise ValueError(f"source_lines must be True or False, not {source_lines!r}")
-    if not isinstance(exit_scan, bool):
-        raise ValueError(f"exit_scan must be True or False, not {exit_scan!r}")
+    check_boolean("capture_values", capture_values)
+    check_boolean("source_lines", source_lines)
+    check_boolean("exit_scan", exit_scan)
+    check_boolean("never_freed", never_freed)
     if scan_every is not None:
         scan_every = integer_in("scan_every", scan_every, 0, (1 << 31) - 1)
     census_every = integer_in("census_every", census_every, 0, (1 << 31) - 1)
@@ -477,8 +476,6 @@ def start(
         raise ValueError(f"repeat must be one of {', '.join(REPEATS)}, not {repeat!r}")
     if steps is not None:
         steps = _step_range(steps)
-    if not isinstance(never_freed, bool):
-        raise ValueError(f"never_freed must be True or False, not {never_freed!r}")
     if never_freed:
         require_gil()
     record_history = integer_in("record_history", record_history, 0, (1 << 31) - 1)

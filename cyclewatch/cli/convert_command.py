@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cyclewatch.cli import inputs, outputs, terminal
 from cyclewatch.cli.failures import Failure, Status
-from cyclewatch.cli.options import CONVERSIONS
+from cyclewatch.cli.parser import CONVERSIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

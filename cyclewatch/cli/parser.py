@@ -13,12 +13,15 @@ from typing import Any, NoReturn
 from cyclewatch import _native
 from cyclewatch.cli import options, terminal
 from cyclewatch.cli.failures import Failure, Status
+from cyclewatch.setting_kinds import COLUMNS, COUNT, SECONDS, TEXT, Kind
+from cyclewatch.settings import ATTACH, RUN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 PROGRAM = "cyclewatch"
+CONVERSIONS = ("text", "json", "dot", "svg", "png", "pdf", "html")
 SUMMARY = "find reference cycles that keep device memory alive, and the reference to cut"
 ENVIRONMENT = (
     "CYCLEWATCH=1 watches every program of this Python installation in the same way as cyclewatch "
@@ -54,30 +57,13 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise Failure(f"{message}; see {self.prog} --help", Status.USAGE)
 
-    def option(
-        self, *flags: str, convert: Callable[[str], object] | None = None, **more: Any
-    ) -> None:
-        """Add an option with a value; `convert` raises ValueError for an invalid value."""
-
-        def checked(word: str) -> object:
-            try:
-                return convert(word) if convert is not None else word
-            except ValueError as error:
-                raise argparse.ArgumentTypeError(f"expects {error}") from None
-
-        self.add_argument(*flags, type=checked, **more)
+    def option(self, *flags: str, kind: Kind = TEXT, **more: Any) -> None:
+        """Add an option with a value."""
+        self.add_argument(*flags, type=options.value_of(kind), **more)
 
     def switch(self, *flags: str, help: str) -> None:
         """Add a boolean option."""
         self.add_argument(*flags, action="store_true", help=help)
-
-    def setting(self, *flags: str, help: str, metavar: str | None = None) -> None:
-        """Add an option for one of WATCH_SETTINGS."""
-        convert, default = options.WATCH_SETTINGS[flags[-1].lstrip("-").replace("-", "_")]
-        if convert is None:
-            self.switch(*flags, help=help)
-        else:
-            self.option(*flags, convert=convert, default=default, metavar=metavar, help=help)
 
 
 def parse(words: list[str]) -> argparse.Namespace:
@@ -181,117 +167,7 @@ def _add_run(command: Callable[..., _Parser]) -> None:
         f"       {PROGRAM} run [OPTION...] -c COMMAND [ARGUMENT...]",
         epilog=ENVIRONMENT,
     )
-    run.setting(
-        "--devices",
-        metavar="NAMES",
-        help="devices to watch: auto (accelerators if any is usable, else the CPU), all, or a "
-        "comma-separated list such as cuda,cpu or cuda:1 (default: auto)",
-    )
-    run.setting(
-        *("-o", "--output"),
-        metavar="PATH",
-        help="file or folder for the report. {script}, {pid} and {rank} are replaced by their "
-        "values. If the environment variable RANK is set, its value is appended to a name that "
-        "does not contain {rank} (default: "
-        "cyclewatch-<script>[-rank<RANK>]-<pid>.html in the current directory)",
-    )
-    run.setting(
-        "--format",
-        metavar="FORMATS",
-        help="comma-separated formats of the report, one file each (default: from the suffix of "
-        "--output, else html)",
-    )
-    run.setting(
-        "--min-bytes",
-        metavar="BYTES",
-        help="ignore findings that retain fewer bytes than this size, such as 64K or 1.5M "
-        "(default: 0)",
-    )
-    run.setting(
-        "--budget",
-        metavar="SHARE",
-        help="share of wall time that the watch may use, such as 0.01 or 1%%; if this share is "
-        "exceeded, only some collections are searched (default: 0.01)",
-    )
-    run.setting(
-        "--no-source",
-        help="omit lines of the program's source code from the report and the cards",
-    )
-    run.setting(
-        "--fail",
-        help="print the cards to standard error, and exit with 1 instead of 0, if there are new "
-        "findings",
-    )
-    run.setting(
-        "--collect-every",
-        metavar="SECONDS",
-        help="call gc.collect() on the main thread, with this interval between two calls, for "
-        "programs that disable automatic collection. Intervals are extended if the calls take "
-        "more than --budget or, by default, 10%% of the run time; this also applies to "
-        "--scan-every and --census-every",
-    )
-    run.setting(
-        "--scan-every",
-        metavar="SECONDS",
-        help="scan for unreachable tensors at this interval, while automatic collection is off or "
-        "objects are frozen; scans run on the main thread, and 0 disables them (default: 0)",
-    )
-    run.setting(
-        "--census-every",
-        metavar="SECONDS",
-        help="list the reachable tensors at this interval, within the budget, and report "
-        "groups of tensors whose memory use grows; the census runs on the main thread",
-    )
-    run.setting(
-        "--steps",
-        metavar="FIRST:LAST",
-        help="observe only these training steps, such as 10:15; both are included. The step is the "
-        "number that the program passes to Watch.step() or collect_at.run(), or else the number of "
-        "completed steps of its first torch optimizer (default: observe the whole run)",
-    )
-    run.setting(
-        "--record-history",
-        metavar="N",
-        help="record the call stack of each allocation, and show it with the tensors: N events in "
-        "torch's memory history, from the time the program initializes CUDA, or, if no GPU is "
-        "usable, N frames per object with tracemalloc, at most 25, which slows down the program",
-    )
-    run.setting(
-        "--snapshot",
-        help="let torch record its memory history, in --steps or from the time the program "
-        "initializes CUDA, and write a memory snapshot next to the report, for cyclewatch snapshot",
-    )
-    run.setting(
-        "--collect-at-exit",
-        help="call gc.collect() at exit, after the program's exit handlers, to find cycles that "
-        "have not been collected yet",
-    )
-    run.setting(
-        "--no-exit-scan",
-        help="do not scan the heap at exit; the scan takes about as long as one full collection "
-        "and frees nothing",
-    )
-    run.setting(
-        "--follow-fork",
-        help="also watch forked children, and all workers of multiprocessing and DataLoader; "
-        "each writes its own report",
-    )
-    run.setting(
-        "--no-oom",
-        help="do not write an -oom.txt report if the program ends with an out-of-memory error",
-    )
-    run.setting(
-        "--warn",
-        help="issue warnings and log cards while the program runs, as warn_tensor_cycles() does",
-    )
-    run.setting(
-        "--repeat",
-        metavar="WHICH",
-        help="with --warn: new (warn about new findings, and about known findings whose size has "
-        "doubled) or each (also warn about known findings in each collection) (default: new)",
-    )
-    run.setting("-f", "--force", help="replace an existing file named by --output")
-    run.setting("-q", "--quiet", help="print nothing at exit")
+    options.add_settings(run, RUN)
     run.option("-m", metavar="MODULE", help="run a module, as python -m does")
     run.option("-c", metavar="COMMAND", help="run code, as python -c does")
     run.add_argument(
@@ -312,23 +188,17 @@ def _add_attach(command: Callable[..., _Parser]) -> None:
         "same version of CPython (3.14 or later). The main thread of the process pauses for about "
         "as long as three collections take.",
     )
-    attach.option(
-        "--devices",
-        metavar="NAMES",
-        convert=options.names,
-        default=["auto"],
-        help="devices to examine, as for run (default: auto)",
-    )
+    options.add_settings(attach, ATTACH)
     attach.option(
         "--timeout",
         metavar="SECONDS",
-        convert=options.seconds,
+        kind=SECONDS,
         default=10.0,
         help="fail if the main thread of the process does not run Python code within this time "
         "(default: 10)",
     )
     _add_output(attach, "output file (default: cyclewatch-attach-<PID>.html)")
-    attach.option("pid", metavar="PID", convert=options.count, help="process id")
+    attach.option("pid", metavar="PID", kind=COUNT, help="process id")
 
 
 def _add_readers(command: Callable[..., _Parser]) -> None:
@@ -337,9 +207,7 @@ def _add_readers(command: Callable[..., _Parser]) -> None:
         "print the cards of reports",
         "Print the card of each finding, largest first, with the reference to cut.",
     )
-    show.option(
-        "-n", "--top", metavar="N", convert=options.count, help="show only the N largest findings"
-    )
+    show.option("-n", "--top", metavar="N", kind=COUNT, help="show only the N largest findings")
     show.option(
         *("-s", "--signature"),
         metavar="SIGNATURE",
@@ -402,7 +270,7 @@ def _add_snapshot(command: Callable[..., _Parser]) -> None:
     snapshot.option(
         *("-n", "--top"),
         metavar="N",
-        convert=options.count,
+        kind=COUNT,
         default=10,
         help="show only the N largest groups of allocations (default: 10)",
     )
@@ -448,9 +316,7 @@ def _add_writers(command: Callable[..., _Parser]) -> None:
         "--output, each result is written next to its report. png needs rsvg-convert, resvg or "
         "inkscape; pdf needs rsvg-convert or inkscape.",
     )
-    convert.option(
-        *("-t", "--to"), metavar="FORMAT", choices=options.CONVERSIONS, help="output format"
-    )
+    convert.option(*("-t", "--to"), metavar="FORMAT", choices=CONVERSIONS, help="output format")
     _add_output(convert, "output file, a folder for several reports, or - for standard output")
     _add_json(convert)
     _add_files(convert)
@@ -509,7 +375,7 @@ def _add_layout(parser: _Parser) -> None:
     parser.option(
         "--width",
         metavar="COLUMNS",
-        convert=options.columns,
+        kind=COLUMNS,
         help="maximum line length (default: the width of the terminal)",
     )
     parser.option(

@@ -11,7 +11,7 @@ from cyclewatch import process_watch
 from cyclewatch.autostart import RUN_VARIABLE, script_name
 from cyclewatch.cli import outputs
 from cyclewatch.cli.failures import Failure, Status
-from cyclewatch.cli.options import WATCH_SETTINGS
+from cyclewatch.settings import RUN, settings_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def main(arguments: argparse.Namespace) -> NoReturn:
     """Replace this process. Does not return."""
-    settings = {name: getattr(arguments, name) for name in WATCH_SETTINGS}
+    settings = {each.name: getattr(arguments, each.name) for each in settings_of(RUN)}
     words: list[str] = arguments.program
     first = words[0][:2] if words[0].startswith(("-m", "-c")) else words[0]
     script = script_name(first, words).removesuffix(".py")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from cyclewatch.pytest_plugin.options import parse_bytes
+from cyclewatch.setting_kinds import DECIMAL_BYTES
 
 if TYPE_CHECKING:
     import pytest
@@ -64,9 +64,9 @@ def _allowance(mark: pytest.Mark) -> Allowance:
         problem = f"expects the id of a pattern such as 'closure-captures-self', not {pattern!r}"
     elif max_bytes is not None:
         try:
-            max_bytes = parse_bytes(max_bytes)
+            max_bytes = DECIMAL_BYTES.read(str(max_bytes))
         except ValueError as error:
-            problem = str(error)
+            problem = f"{error} for max_bytes"
     if problem is not None:
         raise ValueError(f"allow_tensor_cycles {problem}")
     assert isinstance(reason, str)

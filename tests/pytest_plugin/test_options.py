@@ -3,7 +3,8 @@
 
 import pytest
 
-from cyclewatch.pytest_plugin.options import OPTIONS, parse_bytes
+from cyclewatch.setting_kinds import DECIMAL_BYTES
+from cyclewatch.settings import PYTEST, settings_of
 
 MARKED = """
 @pytest.mark.no_tensor_cycles
@@ -69,7 +70,7 @@ def test_allowance_is_limited_by_bytes_and_pattern(check, limit, outcome):
             "has unknown arguments: 'a'; valid arguments: reason=, max_bytes= and*",
         ),
         ("reason='b', size=3", "has unknown arguments: size*"),
-        ("reason='b', max_bytes='big'", "'big' is not a size*"),
+        ("reason='b', max_bytes='big'", "expects a size such as 4096, 64 KiB or 1 MB, not 'big'*"),
         ("reason='b', pattern=3", "expects the id of a pattern*"),
     ],
 )
@@ -185,8 +186,8 @@ def test_booleans_in_the_ini_file(run, project):
 
 
 def test_every_flag_has_an_ini_key_and_no_default(pytestconfig):
-    for option in OPTIONS:
-        assert option.key == option.flag[2:].replace("-", "_")
+    for option in settings_of(PYTEST):
+        assert option.key == option.option(PYTEST)[2:].replace("-", "_")
         assert pytestconfig.getini(option.key) is None
         assert pytestconfig.getoption(option.key) is None
 
@@ -194,13 +195,16 @@ def test_every_flag_has_an_ini_key_and_no_default(pytestconfig):
 @pytest.mark.parametrize(
     ("ini", "complaint"),
     [
-        ("cyclewatch = sometimes", "cyclewatch in *: 'sometimes' is not one of fail, warn, off*"),
-        ("cyclewatch_min_bytes = lots", "cyclewatch_min_bytes in *: 'lots' is not a size*"),
-        ("cyclewatch_repeat = 0", "cyclewatch_repeat in *: '0' is not a positive integer"),
-        ("cyclewatch_strict_baseline = maybe", "*'maybe' is not true or false"),
+        ("cyclewatch = sometimes", "cyclewatch in *: expects fail, warn or off, not 'sometimes'*"),
+        (
+            "cyclewatch_min_bytes = lots",
+            "cyclewatch_min_bytes in *: expects a size such as * not 'lots'*",
+        ),
+        ("cyclewatch_repeat = 0", "cyclewatch_repeat in *: expects a positive integer, not '0'"),
+        ("cyclewatch_strict_baseline = maybe", "*expects 1 or 0, or true or false, not 'maybe'"),
         ("cyclewatch_update_baseline = true", "*need --cyclewatch-baseline=FILE"),
         ("addopts = --cyclewatch=sometimes", "*--cyclewatch=fail/--cyclewatch=warn*sometimes*"),
-        ("addopts = --cyclewatch-report=", "--cyclewatch-report: expects a path"),
+        ("addopts = --cyclewatch-report=", "--cyclewatch-report: expects a path, not ''"),
         (
             "addopts = --cyclewatch --cyclewatch-devices=toaster",
             "--cyclewatch-devices: *toaster*",
@@ -216,16 +220,16 @@ def test_invalid_value_ends_the_run(run, project, ini, complaint):
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("0", 0), (4096, 4096), ("1 MB", 10**6), ("1.5 KiB", 1536), ("2gib", 2**31), ("7 B", 7)],
+    [("0", 0), ("4096", 4096), ("1 MB", 10**6), ("1.5 KiB", 1536), ("2gib", 2**31), ("7 B", 7)],
 )
 def test_sizes(text, number):
-    assert parse_bytes(text) == number
+    assert DECIMAL_BYTES.read(text) == number
 
 
 @pytest.mark.parametrize("text", ["", "MB", "-1", "1 TB", "1e3", "1 MB or so"])
 def test_invalid_sizes(text):
-    with pytest.raises(ValueError, match="is not a size"):
-        parse_bytes(text)
+    with pytest.raises(ValueError, match="expects a size"):
+        DECIMAL_BYTES.read(text)
 
 
 def test_plugin_imports_nothing_if_off(project):
@@ -235,7 +239,8 @@ import sys
 
 def test_nothing_is_there():
     ours = {name for name in sys.modules if name.startswith("cyclewatch")}
-    assert ours == {"cyclewatch", "cyclewatch.pytest_plugin", "cyclewatch.pytest_plugin.options"}
+    modules = ("pytest_plugin", "pytest_plugin.options", "settings", "setting_kinds", "arguments")
+    assert ours == {"cyclewatch", *(f"cyclewatch.{module}" for module in modules)}
 """
     )
     project.runpytest_subprocess("-pno:cacheprovider").assert_outcomes(passed=1)
