@@ -7,7 +7,7 @@ import _thread
 import os
 
 from cyclewatch import _native
-from cyclewatch.arguments import check_boolean, names_in
+from cyclewatch.arguments import check_boolean, integer_in, names_in
 from cyclewatch.code_roots import update_roots
 from cyclewatch.configuration import read_configuration
 from cyclewatch.source_lines import excerpts
@@ -143,7 +143,7 @@ def never_freed(
 
     Raises:
         ValueError: An argument is invalid.
-        TypeError: `devices` has the wrong type.
+        TypeError: `settle` or `devices` has the wrong type.
         RuntimeError: This is a free-threaded build, which is not supported.
         MemoryError: There is not enough memory for the search.
 
@@ -151,7 +151,7 @@ def never_freed(
         >>> cyclewatch.never_freed(settle=0, devices="cpu").findings
         []
     """
-    check_settle(settle)
+    settle = integer_in("settle", settle, 0, (1 << 31) - 1)
     require_gil()
     read_configuration()
     update_roots()
@@ -160,12 +160,6 @@ def never_freed(
         return _native.never_freed(
             names, excerpts if source_lines else None, torch_layout(), settle
         )
-
-
-def check_settle(settle: int) -> None:
-    """Raise ValueError unless `settle` is a number of searches."""
-    if not isinstance(settle, int) or isinstance(settle, bool) or settle < 0:
-        raise ValueError(f"settle must be a number of searches, 0 or more, not {settle!r}")
 
 
 def dead_bytes(*, generation: int = 2, frozen: bool = True) -> dict[str, int]:

@@ -119,9 +119,12 @@ def test_storage_must_settle():
     assert not any(alive(first + second))
 
 
-@pytest.mark.parametrize("settle", [-1, 1.5, "2", True, None])
-def test_settle_is_checked(settle):
-    with pytest.raises(ValueError, match="settle must be a number of searches"):
+@pytest.mark.parametrize(
+    ("settle", "error"),
+    [(-1, ValueError), (1.5, TypeError), ("2", TypeError), (True, TypeError), (None, TypeError)],
+)
+def test_settle_is_checked(settle, error):
+    with pytest.raises(error, match="settle must be an integer from 0"):
         cyclewatch.never_freed(settle=settle)
 
 
