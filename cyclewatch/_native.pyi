@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, final
 
 __version__: str
+REPORT_SCHEMA_VERSION: int
 
 @final
 class SourceExcerpt:

@@ -19,7 +19,7 @@ PAGE = ROOT / "docs" / "formats" / "report_fields.md"
 TYPES = ROOT / "viewer" / "src" / "report" / "fields.ts"
 STUB = ROOT / "cyclewatch" / "_native.pyi"
 
-VERSION = 2
+VERSION = _native.REPORT_SCHEMA_VERSION
 LINE_LENGTH = 100
 
 

@@ -96,6 +96,7 @@ void add_structs(py::dict& structs) {
 }  // namespace
 
 void bind_field_table(py::module_& module) {
+    module.attr("REPORT_SCHEMA_VERSION") = model::kReportSchemaVersion;
     module.def(
         "report_fields",
         [] {
