@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 KEY = "cyclewatch"
 REACHABLE, DEAD, FROZEN = "reachable", "dead", "frozen"
 UNOWNED = "unowned"
-_UNOWNED_TEXT = "no Python owner: used only by C++ code"
+_UNOWNED_TEXT = "C++ code only (no Python object owns it)"
 _MAX_OWNERS = 4_000_000
 _DEAD_WORDS = {DEAD: "dead in cycle", FROZEN: "dead in frozen cycle"}
 

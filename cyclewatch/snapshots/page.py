@@ -152,7 +152,7 @@ def _allocations(device: dict[str, Any]) -> str:
             f"{each['blocks']:,}",
             _stack(each)
             + "".join(
-                f"<br>owner: <code>{_text(owner['owner'])}</code>"
+                f"<div>owner: <code>{_text(owner['owner'])}</code></div>"
                 for owner in each["owners"][:_MAX_OWNERS]
             ),
         ]

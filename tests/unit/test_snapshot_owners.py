@@ -140,7 +140,7 @@ def test_the_owners_are_described(device):
     assert rows[0].endswith("kept[x] (other)")
     assert "dead in cycle cw1-" in rows[1]
     assert rows[1].rpartition(": ")[2].startswith("cut Cache.me (")
-    assert rows[2].endswith("no Python owner: used only by C++ code")
+    assert rows[2].endswith("C++ code only (no Python object owns it)")
     [described] = data.describe([snapshot], 10, False)["snapshots"]
     [device_data] = described["devices"]
     total = device_data["usage"]["allocated"]
