@@ -9,7 +9,7 @@ its value under the row's name.
 
 from __future__ import annotations
 
-from cyclewatch import setting_kinds as kinds
+import cyclewatch.setting_kinds as kinds
 from cyclewatch.arguments import REPEATS
 from cyclewatch.setting_kinds import Kind, one_of
 

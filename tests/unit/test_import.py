@@ -29,6 +29,16 @@ def test_import_loads_no_slow_module(interpreter):
     assert not others & {"asyncio", "dataclasses", "importlib", "inspect", "logging", "tempfile"}
 
 
+def test_settings_do_not_load_the_extension(interpreter):
+    outcome = interpreter.run("""
+        import sys
+        import cyclewatch.settings
+        print(*sorted(name for name in sys.modules if name.startswith("cyclewatch.")))
+    """)
+    expected = ["cyclewatch.arguments", "cyclewatch.setting_kinds", "cyclewatch.settings"]
+    assert outcome.stdout.split() == expected
+
+
 def test_package_can_be_imported_again(interpreter):
     outcome = interpreter.run("""
         import sys
