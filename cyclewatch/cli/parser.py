@@ -383,7 +383,6 @@ def _add_layout(parser: _Parser) -> None:
         metavar="WHEN",
         choices=("auto", "always", "never"),
         default="auto",
-        help="color the cards; auto: if stdout is a terminal and NO_COLOR is not set (needs "
-        "cyclewatch[cli])",
+        help="color the cards; auto: if stdout is a terminal and NO_COLOR is not set",
     )
     _add_json(parser)

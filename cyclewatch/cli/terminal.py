@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints to the terminal. Control characters in text from reports are replaced.
 
-Color requires a terminal and the rich package (``pip install cyclewatch[cli]``).
+Color requires a terminal, or ``--color always``.
 """
 
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import shutil
 import sys
@@ -17,8 +16,8 @@ from cyclewatch.cli.failures import Failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any, TextIO
+    from collections.abc import Callable, Iterator
+    from typing import TextIO
 
 # The labels in the margin of a card (src/render/text/text_renderer.cpp).
 _MARGIN_WORDS = frozenset(
@@ -26,6 +25,11 @@ _MARGIN_WORDS = frozenset(
 )
 _MARGIN = 10
 _CUT_MARK = "  <- cut"
+# SGR parameters of ECMA-48.
+_BOLD = "1"
+_DIM = "2"
+_RED = "31"
+_BOLD_RED = "1;31"
 _USUAL_WIDTH = 100  # the default of Report.to_text()
 
 
@@ -40,16 +44,10 @@ def width(requested: int | None) -> int:
 
 def show(text: str, color: str = "auto") -> None:
     """Print text to standard output, with cards in color."""
-    console = _console(sys.stdout, color)
-    if console is not None:
-        for line in text.split("\n"):
-            console.print(_styled(_native.clean_text(line)), soft_wrap=True)
+    style = _styled if _is_colored(sys.stdout, color) else str
     with _output():
-        if console is not None:
-            print(_encodable(sys.stdout, console.file.getvalue()), end="")
-            return
         for line in text.split("\n"):
-            _plain(sys.stdout, line)
+            _plain(sys.stdout, line, style)
 
 
 def raw(contents: str | bytes) -> None:
@@ -104,10 +102,10 @@ def _is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()  # None: closed at startup
 
 
-def _plain(stream: TextIO | None, line: str) -> None:
+def _plain(stream: TextIO | None, line: str, style: Callable[[str], str] = str) -> None:
     if stream is None:
         return
-    print(_encodable(stream, _native.clean_text(line)), file=stream)
+    print(_encodable(stream, style(_native.clean_text(line))), file=stream)
 
 
 def _encodable(stream: TextIO, text: str) -> str:
@@ -115,39 +113,26 @@ def _encodable(stream: TextIO, text: str) -> str:
     return text.encode(encoding, "replace").decode(encoding)
 
 
-def _console(stream: TextIO | None, color: str) -> Any | None:
-    wanted = color == "always" or (
+def _is_colored(stream: TextIO | None, color: str) -> bool:
+    return color == "always" or (
         color == "auto" and _is_terminal(stream) and not os.environ.get("NO_COLOR")
     )
-    if stream is None or not wanted:
-        return None
-    try:
-        from rich.console import Console
-    except ImportError:
-        return None
-    # rich writes to a buffer, because it would exit if it wrote to a broken pipe.
-    return Console(
-        file=io.StringIO(),
-        force_terminal=True,
-        no_color=False,
-        highlight=False,
-        markup=False,
-        emoji=False,
-    )
 
 
-def _styled(line: str) -> Any:
-    from rich.text import Text
-
-    text = Text(line)
+def _styled(line: str) -> str:
     word = line[:_MARGIN].strip()
+    mark = _CUT_MARK if line.endswith(_CUT_MARK) else ""
+    rest = line.removesuffix(mark)
     if line.startswith("#"):
-        text.stylize("bold")
-    elif word in _MARGIN_WORDS and line[: len(line) - len(line.lstrip())]:
+        rest = _escape(_BOLD, rest)
+    elif word in _MARGIN_WORDS and line.startswith(" "):
         start = line.index(word)
-        text.stylize("bold red" if word in ("cut", "and") else "dim", start, start + len(word))
-        if word in ("cut", "and"):
-            text.stylize("red", _MARGIN)
-    if line.endswith(_CUT_MARK):
-        text.stylize("bold red", len(line) - len(_CUT_MARK))
-    return text
+        end = start + len(word)
+        is_cut = word in ("cut", "and")
+        label = _escape(_BOLD_RED if is_cut else _DIM, word)
+        rest = rest[:start] + label + (_escape(_RED, rest[end:]) if is_cut else rest[end:])
+    return rest + _escape(_BOLD_RED, mark)
+
+
+def _escape(style: str, text: str) -> str:
+    return f"\x1b[{style}m{text}\x1b[0m" if text else ""

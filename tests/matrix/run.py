@@ -19,7 +19,7 @@ from interpreters import ENTRIES, MATRIX, ROOT, UnavailableError, run
 # Pure Python packages, shared by all interpreters.
 PACKAGES = MATRIX / "packages"
 PURE = (
-    *("pytest", "pytest-asyncio", "pytest-rerunfailures", "pytest-xdist", "hypothesis", "rich"),
+    *("pytest", "pytest-asyncio", "pytest-rerunfailures", "pytest-xdist", "hypothesis"),
     "shtab",
 )
 
