@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 
+from cyclewatch import distributed
 from cyclewatch._native import (
     CensusTime,
     Collection,
@@ -87,6 +88,7 @@ __all__ = [
     "assert_released",
     "census",
     "dead_bytes",
+    "distributed",
     "collect_at",
     "dump_snapshot",
     "ignore",

@@ -12,6 +12,7 @@ import os
 import sys
 
 from cyclewatch import _native, collecting, finding_warnings, watches
+from cyclewatch.exit_gathering import gather_at_exit
 from cyclewatch.optimizer_steps import count_optimizer_steps
 from cyclewatch.out_of_memory import oom_autopsy
 from cyclewatch.settings import PYTEST, RUN, setting_of
@@ -115,6 +116,13 @@ class ProcessWatch:
         if self._finished == os.getpid():
             return  # a worker that runs both its finalizers and its exit handlers
         self._finished = os.getpid()
+        self._finish_watch()
+        if os.getpid() == self._process:
+            paths = gather_at_exit(self._watch, self._settings["gather"])
+            for path in paths if not self._settings["quiet"] else ():
+                _print(f"report of all ranks: {_native.clean_text(path)}")
+
+    def _finish_watch(self) -> None:
         _native.stop_calls()
         if self._watch.active and self._settings["collect_at_exit"]:
             collecting.collect()

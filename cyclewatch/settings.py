@@ -247,6 +247,15 @@ SETTINGS = (
         RUN,
     ),
     Setting(
+        "gather",
+        kinds.SECONDS_OR_NEVER,
+        None,
+        "with torchrun: seconds for which rank 0 waits at exit for the reports of the other "
+        "ranks, to write a merged report; 0 disables this",
+        RUN,
+        unset="10 for up to 64 ranks, else 0",
+    ),
+    Setting(
         "follow_fork",
         kinds.SWITCH,
         False,

@@ -35,6 +35,20 @@ _SETTLED_AFTER = 2  # steps, see never_freed()
 # The watches that were active when this list was last used, oldest first.
 _started: list[Watch] = []
 
+# The watch whose report is merged with those of the other ranks at exit, for how many seconds
+# rank 0 waits, and the process.
+_gathered: tuple[Watch, float | None, int] | None = None
+
+
+def _gather_at_exit() -> None:
+    if _gathered is not None and _gathered[2] == os.getpid():
+        from cyclewatch.exit_gathering import gather_at_exit
+
+        gather_at_exit(*_gathered[:2])
+
+
+# Handlers run in reverse order, so this one reads the complete report.
+atexit.register(_gather_at_exit)
 # Scans for the last time, delivers queued notifications and completes the report files.
 atexit.register(_native.shutdown)
 _worker_end = WorkerEnd(_native.shutdown)
@@ -215,6 +229,7 @@ def warn_tensor_cycles(
     record_history: int = 0,
     oom: bool = True,
     exit_scan: bool = True,
+    gather: float | None = None,
 ) -> Watch:
     """Warn about reference cycles that keep tensors alive, and write a report file.
 
@@ -271,6 +286,11 @@ def warn_tensor_cycles(
         exit_scan: Scan the whole heap at exit, or when a multiprocessing worker ends, if the watch
             is still active. The scan finds the cycles that no collection has examined, and frees
             nothing. It takes about as long as one full collection.
+        gather: Seconds for which rank 0 waits at exit for the reports of the other ranks, to write
+            a merged report beside its own; 0: do not merge. By default, rank 0 waits for up to 10
+            seconds if there are at most 64 ranks, and does not merge if only rank 0 has a watch.
+            The merged report names the ranks that have not reported by then. Applies only to
+            programs that torchrun has started and that import torch.distributed.
 
     Returns:
         The active watch.
@@ -289,12 +309,15 @@ def warn_tensor_cycles(
         >>> [os.path.relpath(path) for path in watch.report_paths]
         ['reports/cyclewatch-train-...html']
     """
+    global _gathered
+    if gather is not None and not (isinstance(gather, (int, float)) and gather >= 0):
+        raise ValueError(f"gather must be a number of seconds, at least 0, not {gather!r}")
     autopsy = None
     if oom:
         from cyclewatch.out_of_memory import oom_autopsy
 
         autopsy = oom_autopsy(report_dir=report_dir)
-    return start(
+    watch = start(
         devices,
         formats=names_in(formats, "formats"),
         report_dir=absolute_folder(report_dir),
@@ -313,6 +336,8 @@ def warn_tensor_cycles(
         on_log=log,
         autopsy=autopsy,
     )
+    _gathered = (watch, gather, os.getpid())
+    return watch
 
 
 def observe_tensor_cycles(

@@ -13,6 +13,9 @@ from cyclewatch.wording import reached_bytes
 
 def require_examined(report: cyclewatch.Report, name: str) -> None:
     """Raise Failure unless `report` was examined to its end, so that it may lack findings."""
+    if report.missing_ranks:
+        ranks = ", ".join(map(str, report.missing_ranks))
+        raise Failure(f"{name} lacks the reports of these ranks: {ranks}; merge all reports")
     for process in report.processes:
         if process.unexamined:
             raise Failure(

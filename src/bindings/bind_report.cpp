@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -166,6 +167,18 @@ std::shared_ptr<model::Report> merged(const py::object& reports) {
     return std::make_shared<model::Report>(std::move(whole).value());
 }
 
+// The merged report of the ranks of a job.
+std::shared_ptr<model::Report> gathered(const py::object& reports,
+                                        const std::set<int>& missing_ranks,
+                                        const std::vector<std::string>& notes) {
+    std::shared_ptr<model::Report> report = merged(reports);
+    if (!missing_ranks.empty()) {
+        report->missing_ranks.emplace(missing_ranks.begin(), missing_ranks.end());
+    }
+    report->notes.insert(report->notes.end(), notes.begin(), notes.end());
+    return report;
+}
+
 void bind_merge(ReportClass& added) {
     added.def_static(
         "merge",
@@ -239,6 +252,12 @@ void bind_report(py::module_& module) {
     bind_devices(module);
     ReportClass added = add_report_class(module);
     bind_merge(added);
+    module.def("gathered_report",
+               &gathered,
+               py::arg("reports"),
+               py::arg("missing_ranks"),
+               py::arg("notes"),
+               "Like Report.merge(), with the ranks that sent no report, and with further notes.");
     bind_render(module, added);
 }
 

@@ -209,6 +209,11 @@ struct Fields<model::Report> {
                          "When `growing` and `live_owners` were recorded, one entry for each "
                          "process that took a census",
                          {.unknown = "if there was no census"}),
+        CYCLEWATCH_FIELD(
+            missing_ranks,
+            "Ranks of the job that sent no report, or none that can be read, in "
+            "ascending order",
+            {.unknown = "if no rank is missing or the reports were merged from files"}),
         CYCLEWATCH_FIELD(stats, "Statistics of the watch when the report was created"),
         CYCLEWATCH_FIELD(notes,
                          "Sentences that describe which data was truncated or skipped",

@@ -144,6 +144,9 @@ struct Report {
     std::optional<std::vector<DeviceRecord>> device_records;
     // When `growing` and `live_owners` were recorded, by process. Missing if no census was taken.
     std::optional<std::vector<CensusTime>> censuses;
+    // Ranks that should have sent a report but did not, ascending. Missing unless the reports were
+    // gathered from the ranks of a job.
+    std::optional<std::vector<int>> missing_ranks{};
     Stats stats;
     std::vector<std::string> notes;  // sentences on what was truncated or skipped
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <utility>
 
 #include "base/text.h"
 
@@ -201,6 +202,53 @@ std::string effect_of(const model::Finding& finding) {
            (is_collected(finding) ? "" : " (" + collected_words(finding) + ")");
 }
 
+// The first ten ranks or ranges of ranks: "0", "3 to 17", "and 4 more".
+std::vector<std::string> ranges_of(const std::set<int>& ranks) {
+    constexpr std::size_t kMost = 10;
+    std::vector<std::pair<int, int>> ranges;
+    for (const int rank : ranks) {
+        if (ranges.empty() || ranges.back().second != rank - 1) {
+            ranges.emplace_back(rank, rank);
+        }
+        ranges.back().second = rank;
+    }
+    std::vector<std::string> words;
+    for (const auto& [first, last] : ranges) {
+        if (words.size() == kMost) {
+            words.push_back("others");
+            break;
+        }
+        words.push_back(std::to_string(first) +
+                        (first == last ? "" : " to " + std::to_string(last)));
+    }
+    return words;
+}
+
+// summary_sentence() without the missing ranks.
+std::string result_sentence(const model::Report& report) {
+    if (report.findings.empty()) {
+        return quiet_sentence(report) + gap_sentence(report) + growth_words(report);
+    }
+    double longest = 0;
+    for (const model::Finding& finding : report.findings) {
+        longest = std::max(longest, finding.dead_for_at_most);
+    }
+    const bool sampled = is_sampled(report);
+    const std::string cycles =
+        (sampled ? "At least " : "") + base::counted(total_cycles(report), "reference cycle");
+    const std::string memory = (sampled ? "at least " : "") + format_bytes(report.retained_bytes) +
+                               " of " + memory_kind(report.findings);
+    if (std::ranges::none_of(report.findings, &is_collected)) {
+        return cycles + (total_cycles(report) == 1 ? " keeps " : " keep ") + memory +
+               " alive that no collection has freed.";
+    }
+    std::string sentence = cycles + " kept " + memory + " alive";
+    sentence += longest > 0
+                    ? " for up to " + base::format_duration(longest) + " after its last use."
+                    : " after its last use.";
+    return sentence;
+}
+
 }  // namespace
 
 double share_of(std::uint64_t part, std::uint64_t whole) {
@@ -241,30 +289,24 @@ std::string unexamined_words(const model::Report& report) {
                   base::counted(report.processes.size(), "process", "processes") + ")");
 }
 
-std::string summary_sentence(const model::Report& report) {
-    if (report.findings.empty()) {
-        return quiet_sentence(report) + gap_sentence(report) + growth_words(report);
+std::string missing_ranks_sentence(const model::Report& report) {
+    if (!report.missing_ranks || report.missing_ranks->empty()) {
+        return {};
     }
-    double longest = 0;
-    for (const model::Finding& finding : report.findings) {
-        longest = std::max(longest, finding.dead_for_at_most);
+    std::set<int> ranks(report.missing_ranks->begin(), report.missing_ranks->end());
+    const std::size_t missing = ranks.size();
+    const std::string names = joined(ranges_of(ranks));
+    for (const model::ProgramInfo& process : report.processes) {
+        ranks.insert(process.rank);
     }
-    const bool sampled = is_sampled(report);
-    const std::string cycles =
-        (sampled ? "At least " : "") + base::counted(total_cycles(report), "reference cycle");
-    const std::string memory = (sampled ? "at least " : "") + format_bytes(report.retained_bytes) +
-                               " of " + memory_kind(report.findings);
-    if (std::ranges::none_of(report.findings, &is_collected)) {
-        return cycles + (total_cycles(report) == 1 ? " keeps " : " keep ") + memory +
-               " alive that no collection has freed.";
-    }
-    std::string sentence = cycles + " kept " + memory + " alive";
-    sentence += longest > 0
-                    ? " for up to " + base::format_duration(longest) + " after its last use."
-                    : " after its last use.";
-    return sentence;
+    return "No report from " + base::format_count(missing) + " of " +
+           base::counted(ranks.size(), "rank") + " (" + names + ").";
 }
 
+std::string summary_sentence(const model::Report& report) {
+    const std::string missing = missing_ranks_sentence(report);
+    return (missing.empty() ? "" : missing + " ") + result_sentence(report);
+}
 std::string remedy_sentence(const model::Report& report) {
     const auto is_new = [](const model::Finding& finding) {
         return finding.status == model::Status::fresh;

@@ -15,8 +15,12 @@ namespace cyclewatch::render {
 // all objects of all processes were examined, or if this is unknown.
 [[nodiscard]] std::string unexamined_words(const model::Report& report);
 
-// States how much memory cycles kept alive, and for how long. If no cycle was found, summarizes the
-// observed collections, what was not examined, and the growth of live tensors.
+// "No report from 2 of 8 ranks (3 and 5)."; "" if no rank is missing.
+[[nodiscard]] std::string missing_ranks_sentence(const model::Report& report);
+
+// Names missing ranks. States how much memory cycles kept alive, and for how long. If no cycle was
+// found, summarizes the observed collections, what was not examined, and the growth of live
+// tensors.
 [[nodiscard]] std::string summary_sentence(const model::Report& report);
 // States how much memory is freed by the cuts suggested for the first two new findings, or that
 // there are no new findings. Covers only the first finding if there is no suggestion for the

@@ -105,6 +105,9 @@ class Merger {
         add_owners(report.live_owners, new_index, merged_.live_owners);
         add_owners(report.device_records, new_index, merged_.device_records);
         add_owners(report.censuses, new_index, merged_.censuses);
+        if (report.missing_ranks) {
+            missing_.insert(report.missing_ranks->begin(), report.missing_ranks->end());
+        }
         merged_.retained_bytes += report.retained_bytes;
         merged_.omitted_collections += report.omitted_collections;
         add_stats(report.stats);
@@ -133,6 +136,7 @@ class Merger {
         if (merged_.censuses) {
             std::ranges::sort(*merged_.censuses, {}, &model::CensusTime::process);
         }
+        set_missing_ranks();
         merged_.stats.findings = merged_.findings.size();
         merged_.notes.resize(std::min(merged_.notes.size(), kMaxNotes));
         if (merged_.findings.size() > kMaxFindings) {
@@ -182,6 +186,16 @@ class Merger {
         for (Owner owner : *owners) {
             owner.process = new_index[owner.process];
             all.push_back(std::move(owner));
+        }
+    }
+
+    // A rank is not missing if another report contains it.
+    void set_missing_ranks() {
+        for (const ProgramInfo& process : merged_.processes) {
+            missing_.erase(process.rank);
+        }
+        if (!missing_.empty()) {
+            merged_.missing_ranks.emplace(missing_.begin(), missing_.end());
         }
     }
 
@@ -250,6 +264,7 @@ class Merger {
     Report merged_;
     std::map<Identity, std::uint32_t> process_index_;
     std::vector<Timeline> timelines_;  // by process
+    std::set<int> missing_;            // ranks
     MistakeIndex finding_index_;
     std::unordered_map<std::string, std::size_t> signatures_;  // original signature -> finding
 };

@@ -78,6 +78,25 @@ TEST(Summary, StatesThatTheTotalsAreLowerBounds) {
               "budget.");
 }
 
+TEST(Summary, BeginsWithTheMissingRanks) {
+    model::Report report;
+    report.processes.resize(2);
+    report.processes.back().rank = 4;
+    report.processes.front().rank = 0;
+    const std::string rest = summary_sentence(report);
+    report.missing_ranks = {1, 2, 3};
+    EXPECT_EQ(summary_sentence(report), "No report from 3 of 5 ranks (1 to 3). " + rest);
+    report.missing_ranks = {1, 3};
+    EXPECT_EQ(summary_sentence(report), "No report from 2 of 4 ranks (1 and 3). " + rest);
+    report.missing_ranks.emplace();
+    for (int rank = 1; rank < 100; rank += 2) {
+        report.missing_ranks->push_back(rank);
+    }
+    EXPECT_EQ(
+        summary_sentence(report),
+        "No report from 50 of 52 ranks (1, 3, 5, 7, 9, 11, 13, 15, 17, 19 and others). " + rest);
+}
+
 TEST(Summary, StatesWhatWasNotExamined) {
     model::Report report;
     report.devices = {"cuda"};

@@ -79,6 +79,17 @@ TEST(MergeReports, MergesEqualFindingsOfSeveralRanks) {
     EXPECT_EQ(report.findings[1].by_process.size(), 1U);
 }
 
+TEST(MergeReports, KeepsThoseMissingRanksThatNoReportContains) {
+    Report gathered = of_rank(0, {"a"});
+    gathered.missing_ranks = {1, 3};
+    const auto some = merged({gathered, of_rank(3, {"a"})});
+    ASSERT_TRUE(some.ok()) << some.error();
+    EXPECT_EQ(some.value().missing_ranks, std::vector<int>{1});
+    const auto all = merged({gathered, of_rank(3, {"a"}), of_rank(1, {"a"})});
+    ASSERT_TRUE(all.ok()) << all.error();
+    EXPECT_FALSE(all.value().missing_ranks.has_value());
+}
+
 // The report of a rank that used the device with this UUID.
 Report on_device(int rank, const std::string& uuid) {
     Report report = of_rank(rank, {"a"});

@@ -285,6 +285,7 @@ export interface Report {
     live_owners?: LiveOwner[]; // The largest groups of reachable tensors in the last census or when `cyclewatch attach` ran, largest first; at most 100 for each process; missing if there was neither.
     device_records?: DeviceRecord[]; // The CUDA devices that contained unreachable tensors, ordered by process and device; missing if CUDA was not in use or could not be queried.
     censuses?: CensusTime[]; // When `growing` and `live_owners` were recorded, one entry for each process that took a census; missing if there was no census.
+    missing_ranks?: number[]; // Ranks of the job that sent no report, or none that can be read, in ascending order; missing if no rank is missing or the reports were merged from files.
     stats: Stats; // Statistics of the watch when the report was created.
     notes: string[]; // Sentences that describe which data was truncated or skipped.
 }

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Merges the reports of all ranks of a torch.distributed job while the job runs.
+
+The reports travel through the store of the job, without collective operations: a rank that is
+stuck or dead delays nothing, and the merged report names it. Reports that were written to files can
+be merged later with ``cyclewatch merge``.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from cyclewatch import _native, job_store
+from cyclewatch.errors import ReportFormatError
+from cyclewatch.watches import active_watch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torch.distributed import Store  # type: ignore[attr-defined]
+
+    from cyclewatch._native import Report
+
+__all__ = ["gather", "publish"]
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5  # seconds between two looks into the store
+
+
+def publish(report: Report | None = None, *, store: Store | None = None) -> None:
+    """Make the report of this rank available to :func:`gather` on rank 0.
+
+    The report is compressed and written to the store in parts of at most 1 MiB. It replaces the
+    report that this process has published before. Does not wait for other ranks.
+
+    Args:
+        report: The report to publish; by default that of the watch that was started last and is
+            still active.
+        store: A ``torch.distributed.Store`` that all ranks share. By default, a new connection to
+            the store of the job is opened, at MASTER_ADDR and MASTER_PORT.
+
+    Raises:
+        RuntimeError: No watch is active, or the rank of this process is unknown.
+        ConnectionError: The store cannot be reached or has failed.
+
+    Examples:
+        >>> import os, torch.distributed
+        >>> store = torch.distributed.HashStore()  # in a real job, not passed
+        >>> os.environ.update(RANK="1", WORLD_SIZE="4")
+        >>> cyclewatch.distributed.publish(report, store=store)
+    """
+    rank, _ = _place()
+    _publish(report or _current_report(), rank, _connected(store))
+
+
+def gather(
+    timeout: float = 30, *, report: Report | None = None, store: Store | None = None
+) -> Report | None:
+    """Merge the latest reports of all ranks on rank 0; publish the report on the other ranks.
+
+    Call it on all ranks, or on rank 0 only if the other ranks call :func:`publish`. It is not a
+    collective operation: the other ranks continue at once.
+
+    Args:
+        timeout: Seconds for which rank 0 waits for ranks that have not published a report yet; 0
+            means not to wait.
+        report: The report of this rank, as in :func:`publish`.
+        store: As in :func:`publish`.
+
+    Returns:
+        On rank 0, the merged report. `Report.missing_ranks` lists the ranks that published no
+        report, or a report that this version of cyclewatch cannot read. None on the other ranks.
+
+    Raises:
+        ValueError: `timeout` is negative or not a number.
+        RuntimeError: No watch is active, or the rank of this process is unknown.
+        ConnectionError: The store cannot be reached.
+
+    Examples:
+        >>> import os, torch.distributed
+        >>> store = torch.distributed.HashStore()  # in a real job, not passed
+        >>> os.environ.update(RANK="0", WORLD_SIZE="4")
+        >>> merged = cyclewatch.distributed.gather(timeout=0, report=report, store=store)
+        >>> merged.missing_ranks
+        [1, 2, 3]
+        >>> print(merged.to_text())
+        No report from 3 of 4 ranks (1 to 3). 1 reference cycle kept 4.0 KiB of cpu memory ...
+    """
+    if not isinstance(timeout, (int, float)) or not timeout >= 0:
+        raise ValueError(f"timeout must be a number of seconds, not {timeout!r}")
+    rank, world_size = _place()
+    own = report or _current_report()
+    store = _connected(store)
+    if rank != 0:
+        _publish(own, rank, store)
+        return None
+    received: dict[int, list[job_store.Published]] = {}
+    notes = []
+    try:
+        _receive(store, set(range(1, world_size)), time.monotonic() + timeout, received)
+    except RuntimeError as error:
+        notes.append(f"The ranks are missing because {_failure(error)}.")
+    return _merged(own, received, world_size, notes)
+
+
+def _place() -> tuple[int, int]:
+    """The rank of this process, and the number of ranks."""
+    rank, world_size = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
+    if rank.isdecimal() and world_size.isdecimal():
+        return int(rank), int(world_size)
+    import torch.distributed as distributed
+
+    if not distributed.is_available() or not distributed.is_initialized():
+        raise RuntimeError(
+            "the rank of this process is unknown: start the program with torchrun, set RANK and "
+            "WORLD_SIZE, or call torch.distributed.init_process_group() first"
+        )
+    return distributed.get_rank(), distributed.get_world_size()
+
+
+def _current_report() -> Report:
+    watch = active_watch()
+    if watch is None:
+        raise RuntimeError("no watch is active; start one, or pass a report")
+    return watch.report()
+
+
+def _connected(store: Store | None) -> Store:
+    return job_store.connect() if store is None else store
+
+
+def _publish(report: Report, rank: int, store: Store) -> None:
+    document = report.to_json().encode()
+    try:
+        job_store.publish(store, rank, job_store.Published(_native.__version__, document))
+    except RuntimeError as error:
+        raise _failure(error) from None
+
+
+def _failure(error: RuntimeError) -> ConnectionError:
+    reason = str(error).partition("\n")[0]
+    return ConnectionError(f"the job's store failed ({reason}); merge the report files instead")
+
+
+def _receive(
+    store: Store, ranks: set[int], deadline: float, received: dict[int, list[job_store.Published]]
+) -> None:
+    """Add the reports of `ranks` to `received`, until all are there or the deadline has passed."""
+    pause = _FIRST_PAUSE
+    while True:
+        for rank in sorted(ranks - received.keys()):
+            published = job_store.read(store, rank)
+            if published:
+                received[rank] = published
+        left = deadline - time.monotonic()
+        if len(received) == len(ranks) or left <= 0:
+            return
+        time.sleep(min(pause, left))
+        pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def _merged(
+    own: Report, received: dict[int, list[job_store.Published]], world_size: int, notes: list[str]
+) -> Report:
+    reports, missing = [own], set(range(1, world_size))
+    for rank, published in received.items():
+        for version, document in published:
+            try:
+                reports.append(_native.load_report(document, f"rank {rank}"))
+                missing.discard(rank)
+            except ReportFormatError as error:
+                notes.append(f"The report of cyclewatch {version} cannot be read: {error}.")
+    return _native.gathered_report(reports, missing, notes)

@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: Apache-2.0
+"""publish(), gather() and the merged report at exit, with torch's stores and real ranks."""
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import cyclewatch
+from cyclewatch import exit_gathering, job_store
+from cyclewatch.job_store import Published
+
+dist = pytest.importorskip("torch.distributed")
+
+PROGRAM = Path(__file__).parent / "programs" / "gathered_ranks.py"
+SERVER = """
+import sys, torch.distributed as dist
+store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+print(store.port, flush=True)
+sys.stdin.read()
+"""
+
+
+class RecordingStore(dist.Store):
+    """A store in memory, that records the size of each value, and fails on request."""
+
+    def __init__(self):
+        super().__init__()
+        self.values = {}
+        self.sizes = []
+        self.failing = False
+
+    def check(self, keys):
+        if self.failing:
+            raise RuntimeError("Connection reset by peer\nException raised from recvBytes")
+        return all(key in self.values for key in keys)
+
+    def add(self, key, amount):
+        self.values[key] = self.values.get(key, 0) + amount
+        return self.values[key]
+
+    def set(self, key, value):
+        self.sizes.append(len(value))
+        self.values[key] = value.encode() if isinstance(value, str) else bytes(value)
+
+    def get(self, key):
+        return self.values[key]
+
+
+@pytest.fixture
+def store():
+    return RecordingStore()
+
+
+@pytest.fixture
+def as_rank(monkeypatch):
+    """Return a function that makes this process the given rank of 4, and returns its report."""
+
+    def become(rank):
+        monkeypatch.setenv("RANK", str(rank))
+        monkeypatch.setenv("WORLD_SIZE", "4")
+        with cyclewatch.watch(devices="cpu") as watch:
+            pass
+        return watch.report()
+
+    return become
+
+
+def ranks_of(report):
+    return [process.rank for process in report.processes]
+
+
+def test_missing_ranks_are_named(store, as_rank):
+    cyclewatch.distributed.publish(as_rank(2), store=store)
+    report = cyclewatch.distributed.gather(0, report=as_rank(0), store=store)
+    assert ranks_of(report) == [0, 2]
+    assert report.missing_ranks == [1, 3]
+    first_line = "No report from 2 of 4 ranks (1 and 3)."
+    assert report.to_text().startswith(first_line)
+    assert first_line in report.to_html()
+    assert '"missing_ranks": [\n    1,\n    3\n  ]' in report.to_json()
+
+
+def test_other_ranks_publish_and_get_nothing(store, as_rank):
+    for rank in (1, 2, 3):
+        own = as_rank(rank)
+        assert cyclewatch.distributed.gather(report=own, store=store) is None
+    report = cyclewatch.distributed.gather(report=as_rank(0), store=store)
+    assert (ranks_of(report), report.missing_ranks) == ([0, 1, 2, 3], [])
+
+
+def test_publication_replaces_the_earlier_one_of_the_process(store, as_rank):
+    own = as_rank(1)
+    cyclewatch.distributed.publish(own, store=store)
+    values = len(store.values)
+    cyclewatch.distributed.publish(own, store=store)
+    assert len(store.values) == values
+
+
+def test_processes_with_the_same_rank_are_all_in_the_report(store, as_rank):
+    document = as_rank(1).to_json()
+    for pid in (100, 101):
+        changed = document.replace(f'"pid": {os.getpid()}', f'"pid": {pid}')
+        job_store.publish(store, 1, Published("1", changed.encode()))
+        job_store._numbers.clear()  # as in another process
+    report = cyclewatch.distributed.gather(0, report=as_rank(0), store=store)
+    assert (ranks_of(report), report.missing_ranks) == ([0, 1, 1], [2, 3])
+
+
+def test_report_of_another_version_is_not_read(store, as_rank):
+    document = as_rank(1).to_json().replace('"schema_version": 2', '"schema_version": 3').encode()
+    job_store.publish(store, 1, Published("9.0", document))
+    report = cyclewatch.distributed.gather(0, report=as_rank(0), store=store)
+    assert report.missing_ranks == [1, 2, 3]
+    [note] = report.notes
+    assert "cyclewatch 9.0" in note and "rank 1" in note and "use a newer version" in note
+
+
+def test_chunks_have_at_most_1_mib(store):
+    document = random.Random(0).randbytes(5 << 19)
+    job_store.publish(store, 1, Published("1", document))
+    assert max(store.sizes) == 1 << 20 and len(store.sizes) == 4
+    assert job_store.read(store, 1) == [Published("1", document)]
+
+
+def test_half_replaced_report_is_not_read(store):
+    job_store.publish(store, 1, Published("1", b"old"))
+    store.set("cyclewatch/1/1/0", b"new")
+    assert job_store.read(store, 1) == []
+
+
+def test_failure_of_the_store_is_noted_in_the_report(store, as_rank):
+    store.failing = True
+    report = cyclewatch.distributed.gather(5, report=as_rank(0), store=store)
+    assert report.missing_ranks == [1, 2, 3]
+    assert report.notes == [
+        "The ranks are missing because the job's store failed (Connection reset by peer); merge "
+        "the report files instead."
+    ]
+
+
+def test_merging_with_the_files_of_missing_ranks_finds_them(store, as_rank):
+    report = cyclewatch.distributed.gather(0, report=as_rank(0), store=store)
+    both = cyclewatch.Report.merge([report, as_rank(2)])
+    assert both.missing_ranks == [1, 3]
+
+
+def test_verify_needs_all_ranks(store, as_rank, tmp_path):
+    report = cyclewatch.distributed.gather(0, report=as_rank(0), store=store)
+    report.save(tmp_path / "after.json")
+    as_rank(0).save(tmp_path / "before.json")
+    command = [sys.executable, "-m", "cyclewatch", "verify", "before.json", "after.json"]
+    outcome = subprocess.run(
+        [*command, "--expect", "cw1-0000000000000000"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert outcome.returncode != 0
+    assert "lacks the reports of these ranks: 1, 2, 3" in outcome.stderr
+
+
+def test_errors_name_the_remedy(monkeypatch, as_rank):
+    with pytest.raises(ValueError, match="timeout must be a number of seconds, not -1"):
+        cyclewatch.distributed.gather(-1)
+    report = as_rank(0)
+    monkeypatch.delenv("MASTER_ADDR", raising=False)
+    with pytest.raises(ConnectionError, match="MASTER_ADDR and MASTER_PORT are not set"):
+        cyclewatch.distributed.publish(report)
+    with pytest.raises(RuntimeError, match="no watch is active; start one, or pass a report"):
+        cyclewatch.distributed.publish()
+    monkeypatch.delenv("RANK")
+    with pytest.raises(RuntimeError, match="the rank of this process is unknown"):
+        cyclewatch.distributed.publish(report)
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """A process that hosts a TCPStore, which is the store of this process's job."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
+    monkeypatch.setenv("MASTER_PORT", process.stdout.readline().strip())
+    monkeypatch.setattr(job_store, "_connection", None)
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_tcp_store(server, as_rank):
+    own = as_rank(3)
+    document = random.Random(0).randbytes(12 << 20)  # above the limit of TCPStore for one value
+    job_store.publish(job_store.connect(), 1, Published("1", document))
+    cyclewatch.distributed.publish(own)
+    assert job_store.read(job_store.connect(), 1)[0].document == document
+    report = cyclewatch.distributed.gather(0, report=as_rank(0))
+    assert ranks_of(report) == [0, 3]
+
+
+def test_stopped_server_does_not_block(server, as_rank, monkeypatch):
+    monkeypatch.setattr(job_store, "_ANSWER_SECONDS", 0.2)
+    own = as_rank(1)
+    server.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, server.pid, os.WSTOPPED | os.WNOWAIT)
+    with pytest.raises(ConnectionError, match="does not answer .*merge the report files instead"):
+        cyclewatch.distributed.publish(own)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "others", "merged"),
+    [(None, [], None), (None, [2], [0, 2]), (0.01, [], [0]), (0, [2], None)],
+)
+def test_rank_0_alone_writes_no_merged_report_unless_asked(
+    server, as_rank, monkeypatch, tmp_path, seconds, others, merged
+):
+    monkeypatch.setattr(exit_gathering, "_finished", 0)
+    monkeypatch.setattr(exit_gathering, "_FIRST_SECONDS", 0)
+    monkeypatch.setattr(exit_gathering, "_DEFAULT_SECONDS", 0.01)
+    for rank in others:
+        cyclewatch.distributed.publish(as_rank(rank))
+    own = as_rank(0)
+    watch = SimpleNamespace(report=lambda: own, report_paths=[str(tmp_path / "a-rank0-1.json")])
+    paths = exit_gathering.gather_at_exit(watch, seconds)
+    assert paths == ([str(tmp_path / "a-all-ranks-1.json")] if merged else [])
+    assert [ranks_of(cyclewatch.Report.load(path)) for path in paths] == [merged] * len(paths)
+
+
+def environment(folder, **variables):
+    settings = {"CYCLEWATCH": "1", "CYCLEWATCH_OUTPUT": f"{folder}/", "CYCLEWATCH_DEVICES": "cpu"}
+    return {**os.environ, **settings, **variables}
+
+
+def run_job(folder, ranks, scenario, *options, **variables):
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", *options]
+    return subprocess.run(
+        [*command, f"--nproc-per-node={ranks}", str(PROGRAM), scenario],
+        env=environment(folder, OMP_NUM_THREADS="1", **variables),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+@pytest.mark.slow
+def test_late_rank_is_missing_first_and_merged_at_exit(tmp_path):
+    outcome = run_job(tmp_path, 4, "late", CYCLEWATCH_GATHER="120")
+    assert outcome.returncode == 0, outcome.stderr
+    assert "missing: [1] processes: 3" in outcome.stdout
+    [path] = tmp_path.glob("*-all-ranks-*.html")
+    assert f"report of all ranks: {path}" in outcome.stderr
+    report = cyclewatch.Report.load(path)
+    assert (ranks_of(report), report.missing_ranks) == ([0, 1, 2, 3], [])
+    [finding] = report.findings
+    assert [each.retained_bytes for each in finding.by_process] == [1024, 2048, 3072, 4096]
+
+
+@pytest.mark.slow
+def test_watch_that_the_program_started_is_merged_at_exit(tmp_path):
+    outcome = run_job(tmp_path, 2, "warn", CYCLEWATCH="0")
+    assert outcome.returncode == 0, outcome.stderr
+    [path] = tmp_path.glob("*-all-ranks-*.html")
+    report = cyclewatch.Report.load(path)
+    assert (ranks_of(report), report.missing_ranks) == ([0, 1], [])
+    assert [each.retained_bytes for each in report.findings[0].by_process] == [1024, 2048]
+
+
+@pytest.mark.slow
+def test_report_of_an_attempt_before_a_restart_is_not_used(tmp_path):
+    outcome = run_job(tmp_path, 2, "restart", "--max-restarts=1", CYCLEWATCH_GATHER="1")
+    assert outcome.returncode == 0, outcome.stderr
+    [path] = tmp_path.glob("*-all-ranks-*.html")
+    report = cyclewatch.Report.load(path)
+    assert (ranks_of(report), report.missing_ranks) == ([0], [1])
+
+
+@pytest.mark.slow
+def test_store_that_is_gone_at_exit_leaves_the_files(tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2"}
+    first, second = (
+        subprocess.Popen(
+            [sys.executable, str(PROGRAM), "store_gone"],
+            env=environment(tmp_path, RANK=rank, **place),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in ("0", "1")
+    )
+    for process in (first, second):
+        assert process.stdout.readline() == "ready\n"
+    first.communicate("x")
+    started = time.monotonic()
+    _, errors = second.communicate("x", timeout=120)
+    assert second.returncode == 0, errors
+    assert time.monotonic() - started < 60
+    assert "Traceback" not in errors
+    assert not list(tmp_path.glob("*-all-ranks-*"))
+    [path] = tmp_path.glob("*-rank1-*.html")
+    assert ranks_of(cyclewatch.Report.load(path)) == [1]
