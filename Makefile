@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each target installs what it needs and does not repeat finished work.
 .DEFAULT_GOAL := help
-.PHONY: help build demo test gpu-test gpu-kit bench bench-check soak regrtest matrix real fuzz sanitize graphviz-static wheel docs lint format clean
+.PHONY: help build demo test gpu-test gpu-kit bench bench-check soak regrtest matrix real fleet fuzz sanitize graphviz-static wheel docs lint format clean
 
 export JOBS ?= 2
 
@@ -62,6 +62,11 @@ real: ## Score the suggestions on leaks in published libraries, installed into ~
 	@scripts/bootstrap
 	@scripts/build dev _native
 	@.venv/bin/python tests/real/run.py $(CASES)
+
+fleet: ## Query a dataset of 100,000 rank reports with DuckDB and PySpark, which needs Java
+	@scripts/bootstrap fleet
+	@scripts/build dev _native
+	@.venv/bin/python tests/fleet/run.py
 
 fuzz: ## Run each fuzz target for SECONDS (default 60), with clang
 	@scripts/bootstrap fuzz

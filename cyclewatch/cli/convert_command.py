@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -10,7 +11,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from cyclewatch.cli import inputs, outputs, terminal
+from cyclewatch.cli import inputs, outputs, terminal, trace_merging
 from cyclewatch.cli.failures import Failure, Status
 from cyclewatch.cli.parser import CONVERSIONS
 
@@ -39,6 +40,10 @@ _CONVERTERS = {
 
 def main(arguments: argparse.Namespace) -> int:
     """Write each report and print the paths."""
+    if arguments.into is not None:
+        return trace_merging.main(arguments)
+    if arguments.to == "parquet":
+        return _append(arguments)
     to = arguments.to or _format_of(arguments.output, "use --to, or end")
     loaded = inputs.load(arguments.files)
     targets = [_target(each.name, arguments.output, to) for each in loaded]
@@ -57,6 +62,29 @@ def main(arguments: argparse.Namespace) -> int:
         terminal.raw(json.dumps({"written": written}, indent=1) + "\n")
     elif written:
         terminal.show("\n".join(written))
+    return Status.OK
+
+
+def _append(arguments: argparse.Namespace) -> int:
+    """Append the reports, as one job, to the dataset --output."""
+    folder = arguments.output
+    if not folder or folder == "-":
+        raise Failure("--to parquet needs the folder of the dataset as --output", Status.USAGE)
+    if importlib.util.find_spec("pyarrow") is None:
+        raise Failure("parquet needs pyarrow: pip install 'cyclewatch[parquet]'")
+    from cyclewatch.dataset import files_of
+
+    files = files_of(inputs.merged(inputs.load(arguments.files)), arguments.job)
+    targets = {os.path.join(folder, name): data for name, data in files.items()}
+    for target in targets:
+        outputs.refuse_to_replace(target, arguments.force)
+    for target, data in targets.items():
+        outputs.make_folder(os.path.dirname(target))
+        outputs.write(target, data, arguments.force)
+    if arguments.json:
+        terminal.raw(json.dumps({"written": list(targets)}, indent=1) + "\n")
+    else:
+        terminal.show("\n".join(targets))
     return Status.OK
 
 

@@ -3,18 +3,26 @@
 
 from __future__ import annotations
 
-from cyclewatch.cli import convert_command, inputs, outputs
+from cyclewatch.cli import convert_command, inputs, outputs, terminal
 from cyclewatch.cli.failures import Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
+_MOST_REPORTS = 1000  # the largest job for which the time and memory of a merged page are measured
+
 
 def main(arguments: argparse.Namespace) -> int:
     """Write the merged report."""
     to = convert_command.format_or_json(arguments.output)
     outputs.refuse_to_replace(arguments.output or "-", arguments.force)
-    report = inputs.merged(inputs.load(arguments.files))
+    loaded = inputs.load(arguments.files)
+    if len(loaded) > _MOST_REPORTS:
+        terminal.note(
+            f"merging {len(loaded):,} reports; to compare many jobs, append each of them to a "
+            "dataset with cyclewatch convert --to parquet"
+        )
+    report = inputs.merged(loaded)
     outputs.write(arguments.output or "-", convert_command.rendered(report, to), arguments.force)
     return Status.OK

@@ -314,9 +314,27 @@ def _add_writers(command: Callable[..., _Parser]) -> None:
         "convert reports to another format",
         "Convert reports to the format given by --to or by the suffix of --output. Without "
         "--output, each result is written next to its report. png needs rsvg-convert, resvg or "
-        "inkscape; pdf needs rsvg-convert or inkscape.",
+        "inkscape; pdf needs rsvg-convert or inkscape. With --to parquet, which needs pyarrow, the "
+        "reports are merged and appended to the dataset in the folder --output.",
     )
-    convert.option(*("-t", "--to"), metavar="FORMAT", choices=CONVERSIONS, help="output format")
+    convert.option(
+        *("-t", "--to"),
+        metavar="FORMAT",
+        choices=(*CONVERSIONS, "parquet"),
+        help="output format",
+    )
+    convert.option(
+        "--into",
+        metavar="TRACE",
+        help="add the collections of the reports to a trace that torch.profiler exported (.json or "
+        ".json.gz); without --output, write TRACE.cyclewatch.json",
+    )
+    convert.option(
+        "--job",
+        metavar="NAME",
+        help="with --to parquet: the name of the job, such as the id that the scheduler assigned "
+        "(default: the script and the start time)",
+    )
     _add_output(convert, "output file, a folder for several reports, or - for standard output")
     _add_json(convert)
     _add_files(convert)

@@ -72,14 +72,23 @@ std::string utf8(const py::str& text) {
     return py::reinterpret_steal<py::bytes>(encoded);
 }
 
-void save(const model::Report& report, const py::object& path) {
-    const std::string file = file_system_path(path);
+// The report in the format given by the suffix of `file`.
+std::string rendered_for(const std::shared_ptr<model::Report>& report, const std::string& file) {
+    if (std::string_view(file).ends_with(".trace.json")) {
+        const py::object module = py::module_::import("cyclewatch.chrome_trace");
+        return module.attr("trace_json")(report).cast<std::string>();
+    }
     const std::optional<render::Format> format = render::format_from_path(file);
     if (!format) {
-        throw py::value_error("unknown report format of '" + file +
-                              "'; use the suffix .txt, .json, .dot, .gv, .svg, .html or .htm");
+        throw py::value_error(
+            "unknown report format of '" + file +
+            "'; use the suffix .txt, .json, .dot, .gv, .svg, .html, .htm or .trace.json");
     }
-    const std::string contents = rendered(report, *format);
+    return rendered(*report, *format);
+}
+
+void save(const std::shared_ptr<model::Report>& report, const py::object& path) {
+    const std::string contents = rendered_for(report, file_system_path(path));
     // The user asked for this file, so the umask determines its mode.
     write_or_raise(path, contents, watch::Existing::replace_or_write_into, watch::Readers::umask);
 }
@@ -185,7 +194,9 @@ void bind_saving(ReportClass& report_class) {
                      "Write the report to a file, in the format given by its suffix.\n\n"
                      "An existing file is replaced atomically.\n\n"
                      "Args:\n"
-                     "    path: A path ending in .txt, .json, .dot, .gv, .svg, .html or .htm.\n\n"
+                     "    path: A path ending in .txt, .json, .dot, .gv, .svg, .html or .htm. "
+                     "'.trace.json' writes a trace for Perfetto, with a slice for each "
+                     "collection.\n\n"
                      "Raises:\n"
                      "    ValueError: The path has another suffix.\n"
                      "    OSError: The file cannot be written.\n\n"

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes a report as a trace in Chrome's format, for Perfetto, and adds it to a torch trace.
+
+Each collection and scan of the report is a slice of the process in which it ran. Counters show the
+memory in use on each device, and the bytes of the unreachable tensors that were found.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+from cyclewatch import _native
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cyclewatch._native import Collection, Finding, Program, Report
+
+    Event = dict[str, Any]
+
+_THREAD = 2_000_000_000  # above all thread ids of Linux
+_MOST_FINDINGS = 16  # of one slice
+
+
+def trace_json(report: Report) -> str:
+    """The report as a trace. Times are microseconds since the first process started."""
+    base = min(map(_start, report.processes))
+    document = {
+        "displayTimeUnit": "ms",
+        "baseTimeNanoseconds": base,
+        "traceEvents": list(_events(report, set(range(len(report.processes))), base)),
+    }
+    return json.dumps(document) + "\n"
+
+
+def merged(trace: dict[str, Any], report: Report) -> int:
+    """Add the events of `report` to a trace that torch.profiler exported.
+
+    Only the processes of the trace are added. Both use the clock of the machine.
+
+    Returns:
+        The number of processes that were added.
+
+    Raises:
+        ValueError: `trace` is not a trace in Chrome's format.
+    """
+    events = trace.get("traceEvents") if isinstance(trace, dict) else None
+    if not isinstance(events, list):
+        raise ValueError("it has no list traceEvents")
+    traced = {event.get("pid") for event in events if isinstance(event, dict)}
+    processes = {index for index, process in enumerate(report.processes) if process.pid in traced}
+    base = trace.get("baseTimeNanoseconds", 0)  # torch before 2.3: times since 1970
+    if not isinstance(base, int):
+        raise ValueError("baseTimeNanoseconds is not an integer")
+    events.extend(_events(report, processes, base, is_named=True))
+    return len(processes)
+
+
+def _start(process: Program) -> int:
+    """Nanoseconds since 1970."""
+    moment = datetime.fromisoformat(process.started_at).astimezone(UTC)
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1000
+
+
+def _events(
+    report: Report, processes: set[int], base: int, is_named: bool = False
+) -> Iterator[Event]:
+    """The events of `processes`; `is_named`: the trace contains the names of the processes."""
+    for index in sorted(processes):
+        process = report.processes[index]
+        rank = f"rank {process.rank}, " if process.rank is not None else ""
+        if not is_named:
+            name = f"{process.script or 'python'} ({rank}process {process.pid})"
+            yield _named("process_name", process.pid, name)
+        yield _named("thread_name", process.pid, "garbage collection (cyclewatch)")
+    findings = {
+        signature: finding
+        for finding in report.findings
+        for signature in (finding.signature, *(each.signature for each in finding.variants))
+    }
+    for collection in report.collections:
+        if collection.process in processes:
+            process = report.processes[collection.process]
+            start = (_start(process) - base) / 1000 + collection.started_at * 1e6
+            yield from _of_collection(collection, process.pid, start, findings)
+
+
+def _named(kind: str, pid: int, name: str) -> Event:
+    return {
+        "ph": "M",
+        "name": kind,
+        "pid": pid,
+        "tid": _THREAD,
+        "args": {"name": _native.clean_text(name)},
+    }
+
+
+def _of_collection(
+    collection: Collection, pid: int, start: float, findings: dict[str, Finding]
+) -> Iterator[Event]:
+    end = start + collection.duration * 1e6
+    yield {
+        "ph": "X",
+        "cat": "cyclewatch",
+        "name": _title(collection),
+        "pid": pid,
+        "tid": _THREAD,
+        "ts": round(start, 3),
+        "dur": round(collection.duration * 1e6, 3),
+        "args": _details(collection, findings),
+    }
+    # The report does not say when a collection frees what a scan has found before.
+    yield _counter(pid, "tensors found dead", start, {"bytes": collection.released_bytes})
+    yield _counter(pid, "tensors found dead", end, {"bytes": 0})
+    for memory in collection.device_memory:
+        name = f"memory of {memory.device}"
+        yield _counter(pid, name, start, {"allocated": memory.used_before})
+        yield _counter(pid, name, end, {"allocated": memory.used_after})
+
+
+def _counter(pid: int, name: str, moment: float, values: dict[str, int]) -> Event:
+    return {"ph": "C", "name": name, "pid": pid, "ts": round(moment, 3), "args": values}
+
+
+def _title(collection: Collection) -> str:
+    """'collection of generation 2: 9.4 GiB in 3 findings'."""
+    what = "scan" if collection.scan else f"collection of generation {collection.generation}"
+    number = len(collection.findings)
+    size = _native.format_bytes(collection.released_bytes)
+    return f"{what}: {size} in {number} finding{'s' * (number != 1)}"
+
+
+def _details(collection: Collection, findings: dict[str, Finding]) -> dict[str, object]:
+    details: dict[str, object] = {
+        "unreachable objects": collection.unreachable,
+        "tensor owners": collection.owners,
+        "bytes": collection.released_bytes,
+        "seconds in the watch": collection.own_seconds,
+        "unreachable for at most (s)": collection.dead_for_at_most,
+    }
+    if collection.step is not None:
+        details["step"] = collection.step
+    for number, part in enumerate(collection.findings[:_MOST_FINDINGS], 1):
+        finding = findings.get(part.signature)
+        text = f"{part.signature}: {_native.format_bytes(part.retained_bytes)}"
+        if finding is not None:
+            text += f", {finding.title}; {finding.remedy}"
+        details[f"finding {number}"] = _native.clean_text(text)
+    return details
