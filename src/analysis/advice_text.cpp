@@ -53,8 +53,8 @@ const advice::Words& words_of(const Evidence& evidence) {
 }
 
 // The origin (user, library or standard library) of the code that stores the reference. Empty if
-// the code that created the holder, a bound method, is unknown: the origin of the method's class
-// does not matter.
+// the code that created or stored a bound method is unknown: the origin of the method's class does
+// not matter.
 std::optional<Origin> origin_of_code(const CollapsedGraph& graph, const Candidate& candidate) {
     const std::uint32_t edge = candidate.edges.front();
     const std::string location = location_of(graph, edge, candidate.keeper);
@@ -62,9 +62,9 @@ std::optional<Origin> origin_of_code(const CollapsedGraph& graph, const Candidat
         return base::origin_of_path(base::path_of_location(location));
     }
     const std::uint32_t holder = graph.edges[edge].holder;
-    return graph.is(holder, model::NodeKind::bound_method)
-               ? std::nullopt
-               : std::optional(origin_of(graph, holder));
+    const bool is_unknown = graph.is(holder, model::NodeKind::bound_method) ||
+                            candidate.evidence == &patterns::kOwnMethod;
+    return is_unknown ? std::nullopt : std::optional(origin_of(graph, holder));
 }
 
 // True if no other reference leads to the target, and the target is a container or it is unknown

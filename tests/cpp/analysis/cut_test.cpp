@@ -239,6 +239,7 @@ TEST(Cut, DeletesAnAttributeThatStoresTheMethodOfItsClass) {
     EXPECT_EQ(finding.cut.at(0).label, ".forward");
     EXPECT_EQ(finding.cut.at(0).location, "");
     EXPECT_NE(finding.advice.find("`del instance.forward`"), std::string::npos) << finding.advice;
+    EXPECT_EQ(finding.advice.find("library code"), std::string::npos) << finding.advice;
     const model::Finding patched = only_finding(
         "L=m.Linear L.forward->b:method=m.wrap.<locals>.forward b/__self__->L L.w->t:owner(8)");
     EXPECT_EQ(patched.advice.find("`del instance"), std::string::npos) << patched.advice;
