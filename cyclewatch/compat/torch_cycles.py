@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import cyclewatch
 from cyclewatch import _native
 from cyclewatch.arguments import names_in
-from cyclewatch.compat.garbage_observer import GarbageObserver
+from cyclewatch.compat.garbage_observer import observe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -81,7 +81,7 @@ def observe_garbage(observer: Callable[[list[Any]], object]) -> Callable[[], Non
     Returns:
         A function that ends the observation.
     """
-    return GarbageObserver(observer).remove
+    return observe(observer)
 
 
 def observe_tensor_cycles(

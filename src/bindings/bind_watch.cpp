@@ -274,13 +274,14 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
 void bind_compat(py::module_& module) {
     module.def(
         "call_soon",
-        [](py::object function) {
+        [](py::object function, const py::args& /*ignored*/) {
             watch::post([callback = Callback(std::move(function))] { callback.call(); });
         },
         Locked(),
         py::arg("function"),
         "Calls `function` on the main thread as soon as it may run Python code, like the callbacks "
-        "of watches.");
+        "of watches. Other arguments are ignored, so that functools.partial(call_soon, function) "
+        "can be an entry of gc.callbacks.");
     module.def(
         "note_step",
         [](std::int64_t number, bool counted) {

@@ -21,6 +21,7 @@ namespace cyclewatch::watch {
 namespace {
 
 constexpr std::size_t kMaxQueued = 1000;
+constexpr std::size_t kMaxChained = 100;
 constexpr int kMaxFrames = 100;  // handlers rarely have deeper call stacks
 
 bool belongs_to_logging(PyCodeObject* code) noexcept {
@@ -77,6 +78,11 @@ int on_pending_call(void* /*unused*/) {
 }
 
 void schedule(Queue& q) noexcept {
+    if (q.delivering) {
+        // CPython 3.11 does not return to a traced function if a pending call is added while
+        // another one runs Python code.
+        return;
+    }
     // Py_AddPendingCall() fails if the interpreter's table of pending calls is full; the next
     // post() then tries again.
     q.scheduled = q.scheduled || Py_AddPendingCall(on_pending_call, nullptr) == 0;
@@ -120,18 +126,18 @@ bool deliver_notifications() noexcept {
     const device::torch_api::CompilerPause pause;
     python::ErrorStash stash;
     bool interrupted = false;
-    for (std::size_t left = q.notifications.size();
+    // Includes what is posted meanwhile. The rest, of notifications that cause others without end,
+    // is delivered after the next collection.
+    for (std::size_t left = q.notifications.size() + kMaxChained;
          left > 0 && !q.notifications.empty() && !interrupted;
          --left) {
         deliver_one(q);
         interrupted = PyErr_Occurred() != nullptr;
     }
+    q.delivering = false;
     if (interrupted) {
         stash.drop();
-    }
-    q.delivering = false;
-    if (!q.notifications.empty()) {
-        schedule(q);
+        reschedule_delivery();  // CPython calls no further pending call now
     }
     return !interrupted;
 }

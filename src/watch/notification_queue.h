@@ -16,10 +16,10 @@ bool post(std::function<void()> notification);
 // Call this after each collection. Schedules the delivery again if the queue is not empty.
 void reschedule_delivery() noexcept;
 
-// Delivers the queued notifications on this thread, but not notifications that are queued during
-// the delivery. No-op during a delivery. RUNS PYTHON: yes. Returns false if a notification left an
-// exception such as KeyboardInterrupt pending. The remaining notifications then stay queued, and
-// the caller must propagate the exception.
+// Delivers the queued notifications on this thread, and up to 100 more that are queued during the
+// delivery; the rest follows after the next collection. No-op during a delivery. RUNS PYTHON: yes.
+// Returns false if a notification left an exception such as KeyboardInterrupt pending. The
+// remaining notifications then stay queued, and the caller must propagate the exception.
 [[nodiscard]] bool deliver_notifications() noexcept;
 
 // Call this after fork(): it empties the queue.

@@ -227,6 +227,135 @@ def test_observer_that_raises_is_reported(monkeypatch):
     assert not [each for each in gc.get_objects() if type(each) is Engine]
 
 
+TRACED = """
+import cProfile, faulthandler, gc, sys
+from cyclewatch.compat.torch_cycles import observe_garbage
+
+faulthandler.dump_traceback_later(60, exit=True)  # the fault is an endless loop
+
+
+class Node:
+    pass
+
+
+shown = []
+
+
+def function():
+    pass
+
+
+def main():
+    remove = observe_garbage(lambda garbage: shown.append(len(garbage)))
+    node = Node()
+    node.itself = node
+    del node
+    gc.collect()
+    function()
+    remove()
+
+
+gc.collect()
+TRACE
+print(len(shown), gc.get_debug(), gc.garbage)
+"""
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [
+        "sys.settrace(lambda *_: None); main(); sys.settrace(None)",
+        "sys.setprofile(lambda *_: None); main(); sys.setprofile(None)",
+        "cProfile.run('main()', '/dev/null')",
+    ],
+    ids=["settrace", "setprofile", "cProfile"],
+)
+def test_observed_in_a_traced_program(interpreter, trace):
+    done = interpreter.run(TRACED.replace("TRACE", trace))
+    assert done.stdout == "1 0 []\n"
+
+
+CHAINED = """
+import faulthandler, gc, sys
+import cyclewatch
+
+faulthandler.dump_traceback_later(60, exit=True)  # the fault is an endless loop
+
+
+class Block:
+    pass
+
+
+def leak():
+    block = Block()
+    block.itself = block
+    del block
+    gc.collect()
+
+
+def callback(report):
+    reports.append(report)
+    if len(reports) < 3:
+        leak()
+
+
+def main():
+    leak()
+    for _ in range(3):
+        gc.collect()
+
+
+reports = []
+cyclewatch.register_owner(Block, lambda block: {"device": "cpu", "nbytes": 1 << 20})
+stop = cyclewatch.observe_tensor_cycles(callback, devices="cpu")
+sys.settrace(lambda *_: None)
+main()
+sys.settrace(None)
+stop()
+print(len(reports))
+"""
+
+
+def test_traced_callback_that_frees_tensors(interpreter):
+    # The report of a collection is queued while a pending call delivers another one.
+    assert interpreter.run(CHAINED).stdout == "3\n"
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_observers_are_shown_the_same_objects(first):
+    shown = ([], [])
+    removers = [
+        ours.observe_garbage(lambda garbage, types=types: types.extend(map(type, garbage)))
+        for types in shown
+    ]
+    flags = gc.get_debug()
+    try:
+        engine = Engine()
+        engine.itself = engine
+        del engine
+        gc.collect()
+        assert [types.count(Engine) for types in shown] == [1, 1]
+        removers[first]()
+        engine = Engine()
+        engine.itself = engine
+        del engine
+        gc.collect()
+        counts = [1, 1]
+        counts[1 - first] = 2
+        assert [types.count(Engine) for types in shown] == counts
+    finally:
+        for remove in removers:
+            remove()
+    assert gc.get_debug() == flags
+    assert gc.garbage == []
+    assert not [entry for entry in gc.callbacks if "cyclewatch" in repr(entry)]
+
+
+def test_observer_must_be_callable():
+    with pytest.raises(TypeError, match="observer must be callable, not NoneType"):
+        ours.observe_garbage(None)
+
+
 def test_only_selected_devices_are_cuda_tensors(monkeypatch):
     tensor = torch.zeros(1)
     monkeypatch.delenv("CYCLEWATCH_DEVICES", raising=False)
