@@ -358,34 +358,8 @@ watch::Settings scan_settings(const std::vector<std::string>& devices,
     return settings;
 }
 
-void bind_scan(py::module_& module) {
-    module.def(
-        "scan",
-        [](int generation,
-           bool frozen,
-           const std::vector<std::string>& devices,
-           const py::object& read_source,
-           std::size_t live_owners) {
-            auto report = std::make_shared<model::Report>(
-                Dispatcher::instance()
-                    .scan(scan_settings(devices, read_source), {generation, frozen})
-                    .report);
-            if (live_owners > 0) {
-                watch::CensusSettings census;
-                census.top = live_owners;
-                census.show_keys = false;
-                report->live_owners = Dispatcher::instance().live_owners(census);
-                report->censuses = {{model::CensusTime{.at = report->stats.elapsed}}};
-            }
-            return report;
-        },
-        Locked(),
-        py::arg("generation"),
-        py::arg("frozen"),
-        py::arg("devices"),
-        py::arg("read_source"),
-        py::arg("live_owners") = 0,
-        "`live_owners`: the maximum number of groups of reachable owners in the report.");
+// For cyclewatch.dump_snapshot() and Census.save().
+void bind_lists(py::module_& module) {
     module.def(
         "census_report",
         [](const std::vector<std::shared_ptr<model::LiveOwner>>& owners) {
@@ -423,6 +397,36 @@ void bind_scan(py::module_& module) {
         py::arg("read_source"),
         "Returns the report of a scan of all objects, and for each storage of its findings: "
         "device, address, bytes, Finding.collected, signatures.");
+}
+
+void bind_scan(py::module_& module) {
+    module.def(
+        "scan",
+        [](int generation,
+           bool frozen,
+           const std::vector<std::string>& devices,
+           const py::object& read_source,
+           std::size_t live_owners) {
+            auto report = std::make_shared<model::Report>(
+                Dispatcher::instance()
+                    .scan(scan_settings(devices, read_source), {generation, frozen})
+                    .report);
+            if (live_owners > 0) {
+                watch::CensusSettings census;
+                census.top = live_owners;
+                census.show_keys = false;
+                report->live_owners = Dispatcher::instance().live_owners(census);
+                report->censuses = {{model::CensusTime{.at = report->stats.elapsed}}};
+            }
+            return report;
+        },
+        Locked(),
+        py::arg("generation"),
+        py::arg("frozen"),
+        py::arg("devices"),
+        py::arg("read_source"),
+        py::arg("live_owners") = 0,
+        "`live_owners`: the maximum number of groups of reachable owners in the report.");
     module.def(
         "never_freed",
         [](const std::vector<std::string>& devices,
@@ -661,6 +665,7 @@ void bind_watch(py::module_& module) {
         Locked(),
         "The default name of a report file, without the suffix.");
     bind_scan(module);
+    bind_lists(module);
     bind_compat(module);
     module.def("start_watch", &start_watch, Locked());
     module.def(
