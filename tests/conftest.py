@@ -112,6 +112,13 @@ def main_interpreter():
     return running_interpreter()
 
 
+@pytest.fixture(scope="session")
+def installation():
+    """Skips the test unless the package is installed, with its command and its .pth file."""
+    if not Path(sys.executable).with_name("cyclewatch").exists():
+        pytest.skip("cyclewatch is on PYTHONPATH, but not installed in this interpreter")
+
+
 @pytest.fixture
 def frozen_objects_are_listed(main_interpreter):
     """Skips the test on interpreters whose frozen objects cannot be listed."""

@@ -22,6 +22,7 @@ import pytest
 import cyclewatch
 
 pytest.importorskip("torch", reason="the documented programs use torch")
+pytestmark = pytest.mark.usefixtures("installation")
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

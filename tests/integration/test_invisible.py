@@ -95,6 +95,7 @@ STEPS = """
 """
 
 
+@pytest.mark.usefixtures("installation")
 def test_tracer_does_not_see_the_watch(torch_interpreter, tmp_path):
     outcome = torch_interpreter.run(STEPS, cwd=tmp_path, **WATCHED)
     assert "Holder" in outcome.stderr
@@ -156,6 +157,7 @@ def test_patched_file_system_functions_do_not_stop_the_program(interpreter):
 
 
 @pytest.mark.parametrize("value", ["", "{}", "garbage", '[1, {"devices": ["cpu"]}]'])
+@pytest.mark.usefixtures("installation")
 def test_leftover_settings_of_run_are_ignored(main_interpreter, value):
     outcome = main_interpreter.run("print('ran')", CYCLEWATCH_RUN=value)
     assert outcome.stdout == "ran\n"
@@ -176,6 +178,7 @@ def test_module_is_named_after_any_form_of_its_option(words):
     assert script_name("-m", ["python", *words.split(), "x"]) == "json.tool"
 
 
+@pytest.mark.usefixtures("installation")
 def test_misspelled_variable_is_reported(main_interpreter):
     outcome = main_interpreter.run("print('ran')", **WATCHED, CYCLEWATCH_MIN_BITES="1")
     assert outcome.stdout == "ran\n"
@@ -184,6 +187,7 @@ def test_misspelled_variable_is_reported(main_interpreter):
     )
 
 
+@pytest.mark.usefixtures("installation")
 def test_path_of_the_report_is_printed_as_clean_text(main_interpreter, tmp_path):
     folder = tmp_path / "x\033]0;own"
     folder.mkdir()

@@ -186,6 +186,7 @@ def test_only_the_environment_enables_the_watch_in_child_processes(python, progr
     assert names == ["child.json", "own.json", "program.json"]
 
 
+@pytest.mark.usefixtures("installation")
 def test_interpreter_options_are_kept(python, program):
     path = program("import sys; print(sys.flags, sys.warnoptions, sys.stdout.write_through)")
     options = ["-I", "-X", "dev", "-W", "ignore"]

@@ -159,6 +159,7 @@ print(len(watch.report_paths))
 
 # If there is a cycle, the watch writes the report; otherwise `run` writes an empty report.
 @pytest.mark.parametrize("leaks", [True, False])
+@pytest.mark.usefixtures("installation")
 def test_a_report_that_run_names_is_the_owners_alone(main_interpreter, shared, leaks):
     for name in ("report.json", "report.html"):
         (shared / name).write_text("old, for everybody")
@@ -515,6 +516,7 @@ sys.exit(main(sys.argv[1:]))
     assert (outcome.returncode, outcome.stderr) == (0, "")
 
 
+@pytest.mark.usefixtures("installation")
 def test_a_watch_of_the_environment_starts_no_process(main_interpreter, tmp_path, no_network):
     # `run` starts the watch in the same way.
     outcome = main_interpreter.run(

@@ -35,14 +35,7 @@ REFUSED = ("3.14t",)  # rows whose extension raises ImportError
 TESTS_WHERE_REFUSED = [
     "tests/integration/test_threads.py::test_unknown_free_threaded_version_is_refused"
 ]
-# These need nbclient, or the .pth file of an installation.
-OMITTED = (
-    "--ignore=tests/integration/test_notebook.py",
-    "--deselect=tests/integration/test_security.py::"
-    "test_a_report_that_run_names_is_the_owners_alone",
-    "--deselect=tests/integration/test_security.py::"
-    "test_a_watch_of_the_environment_starts_no_process",
-)
+OMITTED = ("--ignore=tests/integration/test_notebook.py",)  # needs nbclient
 TESTS_OF_TORCH = [
     "tests/integration/test_exactness.py",
     "tests/integration/test_run.py",
