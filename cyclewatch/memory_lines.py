@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cyclewatch.device_use import TorchUse
     from cyclewatch.oom_memory import Memory
 
-DEAD, FROZEN = "dead", "frozen"
+DEAD, FROZEN, NEVER_FREED = "dead", "frozen", "never freed"
 FRAGMENTED, CACHED, PENDING, CPP_ONLY = "fragmented", "cached", "pending", "C++ only"
 OTHERS, REST = "others", "rest"
 FRAGMENTED_STEP = (
@@ -130,6 +130,8 @@ def _dead_entries(memory: Memory) -> list[Entry]:
         entries.append((DEAD, dead_words(memory), memory.dead))
     if memory.frozen:
         entries.append((FROZEN, frozen_words(memory), memory.frozen))
+    if memory.never_freed:
+        entries.append((NEVER_FREED, never_freed_words(memory), memory.never_freed))
     return entries
 
 
@@ -153,6 +155,14 @@ def frozen_words(memory: Memory) -> str:
     """The label of memory in frozen cycles."""
     plural = "s" * (memory.frozen_cycles != 1)
     return f"dead in {memory.frozen_cycles} frozen cycle{plural} (gc.unfreeze() first)"
+
+
+def never_freed_words(memory: Memory) -> str:
+    """The label of memory in cycles that no collection frees."""
+    plural = "s" * (memory.never_freed_cycles != 1)
+    return (
+        f"never freed: dead in {memory.never_freed_cycles} cycle{plural} hidden from the collector"
+    )
 
 
 def rest_words(device: str) -> str:

@@ -9,12 +9,14 @@ from cyclewatch import _native
 from cyclewatch.device_use import TorchUse, torch_use
 from cyclewatch.oom_errors import is_device_error, requested_bytes, torch_module
 from cyclewatch.scanning import scan
+from cyclewatch.source_lines import excerpts
+from cyclewatch.torch_proof import is_free_threaded, tensor_layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cyclewatch._native import Finding
+    from cyclewatch._native import Finding, Storages
 
 # Address space for the examination, whose own allocations could otherwise fail, too.
 _RESERVE = 64 << 20  # bytes
@@ -36,26 +38,47 @@ class Memory:
         cycles: The number of cycles that the next collection will free.
         frozen: The bytes of tensors in frozen cycles (``gc.freeze()``), which no collection frees.
         frozen_cycles: The number of frozen cycles.
-        findings: The findings for the dead and the frozen cycles.
+        never_freed: The bytes of tensors in cycles that no collection frees, because they lead
+            through hooks, views, gradients or NumPy arrays. Cycles through autograd nodes are not
+            searched for.
+        never_freed_cycles: The number of these cycles.
+        findings: The findings for the dead, the frozen and the never freed cycles.
         torch: What torch's allocator has reserved; None on the CPU, or if unknown.
         owners: The reachable tensors, grouped by type, shape, dtype and path, largest first.
     """
 
-    def __init__(self, device: str, requested: int | None, limit: int | None = None) -> None:
-        """Examine `device`. Does not collect garbage, initialize the device, or run code on it."""
+    def __init__(
+        self,
+        device: str,
+        requested: int | None,
+        limit: int | None = None,
+        *,
+        in_allocation: bool = False,
+    ) -> None:
+        """Examine `device`. Does not collect garbage, initialize the device, or run code on it.
+
+        `in_allocation`: torch is allocating memory, so that its objects may be incomplete.
+        """
         self.device = device
         self.requested = requested
-        self.owners = _native.live_owners([device], show_keys=False)
+        known = _native.Storages()
+        never_freed = [] if in_allocation or is_free_threaded() else _never_freed(device, known)
+        self.never_freed = sum(each.attributed_bytes for each in never_freed)
+        self.never_freed_cycles = _cycles_in(never_freed)
+        self.owners = _native.live_owners([device], show_keys=False, known=known)
         self.reachable = sum(each.nbytes for each in self.owners)
         report = scan(devices=device)
-        self.findings = report.findings if report.retained_bytes else []
-        self.dead, self.cycles = report.retained_bytes, _cycles_in(self.findings)
+        dead = [each for each in report.findings if each.collected != "uncollectable"]
+        self.findings = dead if report.retained_bytes else []
+        self.dead = sum(each.attributed_bytes for each in self.findings)
+        self.cycles = _cycles_in(self.findings)
         self.frozen = self.frozen_cycles = 0
         if any(each.collected == "never" for each in self.findings):
             report = scan(devices=device, frozen=False)
             self.frozen, self.dead = self.dead - report.retained_bytes, report.retained_bytes
             collectable = _cycles_in(report.findings if self.dead else [])
             self.frozen_cycles, self.cycles = self.cycles - collectable, collectable
+        self.findings = [*self.findings, *never_freed]
         self.torch: TorchUse | None = None
         if device == "cpu":
             self.in_use, self.limit, self.source = process_memory()
@@ -67,7 +90,7 @@ class Memory:
     @property
     def rest(self) -> int:
         """Bytes in use that no Python tensor owns. May be negative if tensors are not resident."""
-        return self.in_use - self.reachable - self.dead - self.frozen
+        return self.in_use - self.reachable - self.dead - self.frozen - self.never_freed
 
 
 def keep_reserve() -> None:
@@ -87,6 +110,14 @@ def release_reserve() -> None:
     if _reserve is not None:
         _reserve.close()
         _reserve = None
+
+
+def _never_freed(device: str, known: Storages) -> list[Finding]:
+    """The cycles that no collection frees. Adds their storages to `known`.
+
+    Reads no autograd nodes, because other threads may be running a backward pass.
+    """
+    return _native.never_freed([device], excerpts, tensor_layout(), 0, known).findings
 
 
 def _cycles_in(findings: list[Finding]) -> int:

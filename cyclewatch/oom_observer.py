@@ -28,7 +28,7 @@ def start(handler: Callable[[Memory], None]) -> None:
         # The examination takes about twice as long as a full collection.
         global _next
         if time.monotonic() >= _next:
-            handler(Memory(f"cuda:{device}", requested, limit))
+            handler(Memory(f"cuda:{device}", requested, limit, in_allocation=True))
             _next = time.monotonic() + _PAUSE
 
     _native.set_oom_handler(on_failure)

@@ -16,6 +16,7 @@ from cyclewatch.exit_gathering import gather_at_exit
 from cyclewatch.optimizer_steps import count_optimizer_steps
 from cyclewatch.out_of_memory import oom_autopsy
 from cyclewatch.settings import PYTEST, RUN, setting_of
+from cyclewatch.torch_proof import require_gil, torch_layout
 from cyclewatch.wording import clean_line, prefix
 from cyclewatch.workers import WorkerEnd, is_worker
 
@@ -45,7 +46,10 @@ class ProcessWatch:
 
         Raises:
             ValueError: A setting is invalid.
+            RuntimeError: `never_freed` is set on a free-threaded build, which is not supported.
         """
+        if settings["never_freed"]:
+            require_gil()
         self._settings = settings
         self._process = os.getpid()
         self._is_run = is_run
@@ -126,6 +130,9 @@ class ProcessWatch:
         _native.stop_calls()
         if self._watch.active and self._settings["collect_at_exit"]:
             collecting.collect()
+        if self._watch.active and self._settings["never_freed"]:
+            # No step follows, so nothing needs to settle.
+            self._watch._native_watch.find_never_freed(torch_layout(), 0)
         self._watch._native_watch.finish()
         self._watch.stop()
         self._print_failures()

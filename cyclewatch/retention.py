@@ -113,16 +113,21 @@ def assert_released(obj_or_weakref: object, reason: str | None = None) -> None:
                 "assert_released() expects an object that supports weak references, not "
                 f"{_name(obj_or_weakref)}"
             )
-    paths, in_cycle = _search("assert_released()", obj_or_weakref, 2)
+    paths, in_cycle, never_freed = _search("assert_released()", obj_or_weakref, 2)
     if not paths and not in_cycle:
         return
-    text = f"{_name(_target(obj_or_weakref))} is alive: {_holders(paths)}"
+    text = f"{_name(_target(obj_or_weakref))} is alive: {_holders(paths, never_freed)}"
     # The traceback of the error refers to this frame.
     del obj_or_weakref
     raise AssertionError(f"{reason}: {text}" if reason else text)
 
 
-def _holders(paths: list[Path]) -> str:
+def _holders(paths: list[Path], never_freed: bool) -> str:
+    if never_freed:
+        return (
+            "only reference cycles refer to it, and no collection will free it, because they lead "
+            "through NumPy arrays; cyclewatch.scan() shows the reference to cut"
+        )
     if not paths:
         return "only reference cycles refer to it; gc.collect() would free it"
     return "\n    ".join(map(str, paths))
@@ -196,10 +201,10 @@ def _log_smaller(owners: list[LiveOwner], min_bytes: int) -> None:
     )
 
 
-def _search(caller: str, obj_or_weakref: object, paths: int) -> tuple[list[Path], bool]:
+def _search(caller: str, obj_or_weakref: object, paths: int) -> tuple[list[Path], bool, bool]:
     target = _target(obj_or_weakref)
     if target is None and isinstance(obj_or_weakref, ReferenceType):
-        return [], False
+        return [], False, False
     _check(caller, target)
     return _native.why_alive([target], paths, not isinstance(obj_or_weakref, ReferenceType))
 

@@ -51,7 +51,11 @@ def scan(
         train_one_epoch()
         print(cyclewatch.scan().to_text())
 
-    Takes about as long as ``gc.collect(generation)``. Memory is considered alive if a C++ object,
+    With the default arguments, also finds the cycles that lead through the elements of NumPy arrays
+    (or pandas columns) of objects. No collection frees them; their `collected` is "uncollectable".
+
+    Takes about as long as ``gc.collect(generation)``, or two to three times as long if NumPy is
+    imported and the default arguments are used. Memory is considered alive if a C++ object,
     such as the autograd graph of a stored loss, also refers to it. Weakref callbacks and finalizers
     do not run, so an object that one of them would resurrect is considered unreachable.
 
@@ -113,8 +117,9 @@ def never_freed(
 
     The collector cannot follow the references that torch stores in C++, so it never frees a cycle
     that leads through an autograd node, a saved tensor, a hook, the base of a view or a gradient.
-    This function follows these references, and reports the cycles to which no other reference
-    leads. In the findings, `collected` is "uncollectable"::
+    The same is true of the elements of NumPy arrays of objects. This function follows these
+    references, and reports the cycles to which no other reference leads. In the findings,
+    `collected` is "uncollectable"::
 
         for batch in loader:
             train_step(batch)
@@ -125,8 +130,9 @@ def never_freed(
     The search takes about as long as ``gc.collect()``, plus up to 20 microseconds per node.
 
     An unfinished autograd graph may contain such cycles for a short time. A storage is therefore
-    reported only if the last `settle` calls also found it. Storages that fewer calls have found are
-    counted in a note. Call this function between training steps, when no backward pass is running.
+    reported only if the last `settle` calls also found it, or if the last call found it and more
+    storages of its size than the call before. Other storages are suspected, and counted in a
+    note. Call this function between training steps, when no backward pass is running.
 
     How torch stores a reference is verified in this process before it is used. If this fails, as
     for an unknown version of torch, a note says which kind of reference is not followed. Cycles

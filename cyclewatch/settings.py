@@ -256,6 +256,15 @@ SETTINGS = (
         unset="10 for up to 64 ranks, else 0",
     ),
     Setting(
+        "never_freed",
+        kinds.SWITCH,
+        False,
+        "at exit, also search for tensors in cycles that no collection frees, because they lead "
+        "through torch's C++ objects or NumPy arrays; the search takes about as long as two "
+        "full collections, plus up to 20 microseconds per autograd node",
+        RUN,
+    ),
+    Setting(
         "follow_fork",
         kinds.SWITCH,
         False,
@@ -387,6 +396,14 @@ SETTINGS = (
         False,
         "fail tests that leave more tensor memory reachable than before, and show the paths that "
         "keep it alive; scans the heap twice per test",
+        PYTEST,
+    ),
+    Setting(
+        "never_freed",
+        kinds.SWITCH,
+        False,
+        "also find the tensors in cycles that no collection frees, because they lead through "
+        "torch's C++ objects or NumPy arrays; examines the whole heap twice per test",
         PYTEST,
     ),
     Setting(

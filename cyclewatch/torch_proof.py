@@ -10,63 +10,18 @@ reference that cannot be verified is not used, so a cycle through it counts as a
 
 from __future__ import annotations
 
-import os
-import struct
 import sys
 import sysconfig
+
+from cyclewatch.process_memory import WORD, Memory, UnverifiedError, check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-_WORD = 8
 _MOST_WORDS = 64  # words of a node that are searched
 _COPIES = 3  # references that an experiment makes
-
-
-class UnverifiedError(Exception):
-    """An experiment had another result than expected."""
-
-
-class Memory:
-    """Reads the memory of this process. A wrong address raises an error instead of a fault."""
-
-    def __init__(self) -> None:
-        """Open the file. Raises UnverifiedError if this is not permitted."""
-        try:
-            self._file = os.open("/proc/self/mem", os.O_RDONLY | os.O_CLOEXEC)
-        except OSError as error:
-            raise UnverifiedError("the process cannot read its own memory") from error
-
-    def close(self) -> None:
-        """Close the file."""
-        os.close(self._file)
-
-    def words(self, address: int, count: int) -> tuple[int, ...]:
-        """`count` words at `address`, fewer if the memory ends."""
-        try:
-            data = os.pread(self._file, _WORD * count, address)
-        except (OSError, OverflowError, ValueError) as error:
-            raise UnverifiedError(f"no memory at {address:#x}") from error
-        found = len(data) // _WORD
-        return struct.unpack(f"<{found}Q", data[: found * _WORD])
-
-    def word(self, address: int) -> int:
-        """The word at `address`."""
-        found = self.words(address, 1)
-        if not found:
-            raise UnverifiedError(f"no memory at {address:#x}")
-        return found[0]
-
-    def strong(self, address: int) -> int:
-        """The strong references to the C++ object at `address`."""
-        return self.word(address + _WORD) & 0xFFFFFFFF
-
-
-def _check(condition: bool, what: str) -> None:
-    if not condition:
-        raise UnverifiedError(what)
 
 
 def _references(value: Any) -> int:
@@ -109,26 +64,26 @@ class _Experiments:
         """C++ owns one reference to the Python object of a tensor that C++ refers to."""
         tensor = self._torch.ones(4, device="cpu")
         before = _references(tensor)
-        _check(tensor._use_count() == 1, "the count of a new tensor")
+        check(tensor._use_count() == 1, "the count of a new tensor")
         views = [tensor[:1] for _ in range(_COPIES)]
-        _check(all(view._base is tensor for view in views), "the base of a view")
-        _check(tensor._use_count() == 1 + _COPIES, "the count of the base of views")
-        _check(_references(tensor) == before + 1, "the Python object of a base")
+        check(all(view._base is tensor for view in views), "the base of a view")
+        check(tensor._use_count() == 1 + _COPIES, "the count of the base of views")
+        check(_references(tensor) == before + 1, "the Python object of a base")
         views.clear()
-        _check(tensor._use_count() == 1 and _references(tensor) == before, "a base without views")
+        check(tensor._use_count() == 1 and _references(tensor) == before, "a base without views")
 
     def gradients(self) -> None:
         leaf = self._leaf()
         gradient = self._torch.ones(2, device="cpu")
         leaf.grad = gradient
-        _check(gradient._use_count() == 2 and leaf.grad is gradient, "the count of a gradient")
+        check(gradient._use_count() == 2 and leaf.grad is gradient, "the count of a gradient")
         leaf.grad = None
-        _check(gradient._use_count() == 1, "the count of a gradient that was removed")
+        check(gradient._use_count() == 1, "the count of a gradient that was removed")
 
     def _find_node(self, output: Any, size: int) -> int:
         """The offset of the C++ node in the Python object of `output.grad_fn`."""
         wrapper = output.grad_fn
-        for offset in range(2 * _WORD, size, _WORD):
+        for offset in range(2 * WORD, size, WORD):
             try:
                 address = self._memory.word(id(wrapper) + offset)
                 before = self._memory.strong(address)
@@ -146,11 +101,11 @@ class _Experiments:
     def nodes(self) -> None:
         """The count of a node, `grad_fn`, `next_functions` and `AccumulateGrad.variable`."""
         leaf = self._leaf()
-        _check(leaf._use_count() == 1, "the count of a new leaf")
+        check(leaf._use_count() == 1, "the count of a new leaf")
         output = leaf * 2
-        _check(leaf._use_count() == 2, "the variable of AccumulateGrad")
+        check(leaf._use_count() == 2, "the variable of AccumulateGrad")
         accumulate = output.grad_fn.next_functions[0][0]
-        _check(accumulate.variable is leaf, "the variable of AccumulateGrad")
+        check(accumulate.variable is leaf, "the variable of AccumulateGrad")
         wrapper = output.grad_fn
         self.layout["node_in_wrapper"] = self._find_node(output, type(wrapper).__basicsize__)
         base = self._torch._C._FunctionBase
@@ -160,11 +115,11 @@ class _Experiments:
             node = tensor.grad_fn
             held = _references(node)
             address = self._node_address(node)
-            _check(self._memory.strong(address) == 2, "the references to a node")
+            check(self._memory.strong(address) == 2, "the references to a node")
             # Detaching drops the reference of the tensor, and with it that to the Python object.
             tensor.detach_()
-            _check(self._memory.strong(address) == 1, "the reference from a tensor to its node")
-            _check(_references(node) == held - 1, "the Python object of a node")
+            check(self._memory.strong(address) == 1, "the reference from a tensor to its node")
+            check(_references(node) == held - 1, "the Python object of a node")
 
     def saved(self) -> None:
         """Tensors saved for backward."""
@@ -173,16 +128,16 @@ class _Experiments:
         before = leaf._use_count()
         output = leaf * leaf
         node = output.grad_fn
-        _check(leaf._use_count() == before + 2, "the count of a saved tensor")
-        _check(node._raw_saved_self.data is leaf, "a saved tensor")
-        _check(node._raw_saved_self.unpack_hook is None, "a saved tensor without hooks")
+        check(leaf._use_count() == before + 2, "the count of a saved tensor")
+        check(node._raw_saved_self.data is leaf, "a saved tensor")
+        check(node._raw_saved_self.unpack_hook is None, "a saved tensor without hooks")
         result = other.exp()
         data = result.grad_fn._raw_saved_result.data
-        _check(result.grad_fn._raw_saved_result.data is data, "a saved output")
-        _check(data._use_count() == 2, "the count of a saved output")
+        check(result.grad_fn._raw_saved_result.data is data, "a saved output")
+        check(data._use_count() == 2, "the count of a saved output")
         # The SavedVariable begins with a pointer to the C++ tensor.
         wrapper = node._raw_saved_self
-        for offset in range(2 * _WORD, type(wrapper).__basicsize__, _WORD):
+        for offset in range(2 * WORD, type(wrapper).__basicsize__, WORD):
             try:
                 address = self._memory.word(id(wrapper) + offset)
                 if self._memory.word(address) == leaf._cdata:
@@ -215,10 +170,10 @@ class _Experiments:
             of_node = inner * inner
             of_leaf = leaf * leaf
         after = [_references(packed), _references(pack), _references(unpack)]
-        _check(after == [each + 4 for each in before], "the hooks of a saved tensor")
+        check(after == [each + 4 for each in before], "the hooks of a saved tensor")
         grown = [self._node_count(inner.grad_fn), self._node_count(accumulate)]
         # Two next_functions and two saved tensors each.
-        _check(grown == [each + 4 for each in counts], "the node of a saved tensor")
+        check(grown == [each + 4 for each in counts], "the node of a saved tensor")
         node_address = self._node_address(inner.grad_fn)
         accumulate_address = self._node_address(accumulate)
         found = []
@@ -227,29 +182,29 @@ class _Experiments:
             words = self._memory.words(self._memory.word(id(wrapper) + offset), 16)
             found.append(words)
         nodes = {
-            i * _WORD
+            i * WORD
             for words, address in zip(found, (node_address, accumulate_address), strict=True)
             for i, word in enumerate(words)
             if word == address
         }
-        _check(len(nodes) == 2, "the node of a saved tensor")
+        check(len(nodes) == 2, "the node of a saved tensor")
         expected = (id(pack), id(unpack), id(packed))
         for i, word in enumerate(found[0]):
             hooks = self._try_words(word, 12)
             if hooks and all(each in hooks for each in expected):
                 self.layout["saved_nodes"] = sorted(nodes)
                 self.layout["saved_hooks"] = (
-                    i * _WORD,
+                    i * WORD,
                     hooks[0],
-                    *(hooks.index(each) * _WORD for each in expected),
+                    *(hooks.index(each) * WORD for each in expected),
                 )
-                _check(self._try_words(found[1][i], 1) == (hooks[0],), "saved tensor hooks")
+                check(self._try_words(found[1][i], 1) == (hooks[0],), "saved tensor hooks")
                 return
         raise UnverifiedError("the hooks of a saved tensor")
 
     def _try_words(self, address: int, count: int) -> tuple[int, ...]:
         try:
-            return self._memory.words(address, count) if address % _WORD == 0 else ()
+            return self._memory.words(address, count) if address % WORD == 0 else ()
         except UnverifiedError:
             return ()
 
@@ -258,8 +213,8 @@ class _Experiments:
         handle = leaf.register_post_accumulate_grad_hook(lambda _: None)
         hooks = leaf._post_accumulate_grad_hooks
         # One reference from the Python object and one from the C++ object.
-        _check(type(leaf)._post_accumulate_grad_hooks is not None, "post-accumulate-grad hooks")
-        _check(_references(hooks) == 2, "post-accumulate-grad hooks")
+        check(type(leaf)._post_accumulate_grad_hooks is not None, "post-accumulate-grad hooks")
+        check(_references(hooks) == 2, "post-accumulate-grad hooks")
         handle.remove()
 
     def node_hooks(self) -> None:
@@ -276,9 +231,9 @@ class _Experiments:
                 self._hook_list(output, register)
                 for output in (leaf * 2, leaf.exp(), self._custom().apply(leaf))
             }
-            _check(len(places) == 1, "the hooks of a node")
+            check(len(places) == 1, "the hooks of a node")
             self.layout["hook_lists"].append(places.pop())
-        _check(len({place[0] for place in self.layout["hook_lists"]}) == 3, "the hooks of a node")
+        check(len({place[0] for place in self.layout["hook_lists"]}) == 3, "the hooks of a node")
 
     def _hook_list(self, output: Any, register: Callable[[Any, Any], Any]) -> tuple[int, int, int]:
         """Offset of the list in the node; type and offset of the dict of its element."""
@@ -290,13 +245,13 @@ class _Experiments:
         after = self._memory.words(address, _MOST_WORDS)
         for i in range(len(after) - 2):
             begin, end, capacity = after[i : i + 3]
-            if before[i : i + 3] != (0, 0, 0) or begin == 0 or end != begin + _WORD:
+            if before[i : i + 3] != (0, 0, 0) or begin == 0 or end != begin + WORD:
                 continue
             element = self._try_words(self._memory.word(begin), 4) if capacity >= end else ()
             if id(hooks) in element:
                 handle.remove()
-                _check(_references(hooks) == held, "the hooks of a node")
-                return i * _WORD, element[0], element.index(id(hooks)) * _WORD
+                check(_references(hooks) == held, "the hooks of a node")
+                return i * WORD, element[0], element.index(id(hooks)) * WORD
         raise UnverifiedError("the hooks of a node")
 
     def metadata(self) -> None:
@@ -307,13 +262,13 @@ class _Experiments:
             address = self._node_address(node)
             before = self._memory.words(address, _MOST_WORDS)
             metadata = node.metadata
-            _check(node.metadata is metadata and _references(metadata) == 1, "metadata")
+            check(node.metadata is metadata and _references(metadata) == 1, "metadata")
             after = self._memory.words(address, _MOST_WORDS)
             for i, (old, new) in enumerate(zip(before, after, strict=False)):
                 words = self._try_words(new, 16) if old == 0 and new else ()
                 if id(metadata) in words:
-                    places.add((i * _WORD, words[0], words.index(id(metadata)) * _WORD))
-        _check(len(places) == 1, "the metadata of a node")
+                    places.add((i * WORD, words[0], words.index(id(metadata)) * WORD))
+        check(len(places) == 1, "the metadata of a node")
         self.layout["metadata"] = places.pop()
 
 
@@ -342,9 +297,14 @@ _NAMES = {
 _layout: dict[str, Any] | None = None
 
 
+def is_free_threaded() -> bool:
+    """Whether this is a free-threaded build, even if the GIL is enabled."""
+    return bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+
+
 def require_gil() -> None:
     """Raise RuntimeError on a free-threaded build, even if the GIL is enabled."""
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    if is_free_threaded():
         raise RuntimeError("never_freed does not support free-threaded builds of Python.")
 
 
@@ -361,6 +321,13 @@ def torch_layout() -> dict[str, Any]:
     if _layout is None:
         _layout = _examine(torch)
     return _layout
+
+
+def tensor_layout() -> dict[str, Any]:
+    """The part of :func:`torch_layout` that leads through tensors only, not autograd nodes."""
+    layout = torch_layout()
+    kinds = {"tensors", "gradients", "post_accumulate"}
+    return {**layout, "kinds": layout["kinds"] & kinds, "failures": []} if layout else {}
 
 
 def _examine(torch: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from cyclewatch.memory_lines import (
     dead_words,
     free_entries,
     frozen_words,
+    never_freed_words,
     process_entries,
     rest_words,
 )
@@ -120,6 +121,8 @@ def oom_headline(memory: Memory) -> str:
         parts.append(f"{format_bytes(memory.dead)} {dead_words(memory)}")
     if memory.frozen:
         parts.append(f"{format_bytes(memory.frozen)} {frozen_words(memory)}")
+    if memory.never_freed:
+        parts.append(f"{format_bytes(memory.never_freed)} {never_freed_words(memory)}")
     if memory.rest > 0:
         parts.append(f"{format_bytes(memory.rest)} {rest_words(memory.device)}")
     limit = "" if memory.limit is None else f" of {format_bytes(memory.limit)}"

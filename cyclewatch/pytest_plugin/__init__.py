@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 REPORT_ATTRIBUTE = "cyclewatch_records"
 
 MARKS = (
-    "no_tensor_cycles: fail this test if it creates reference cycles that keep tensors alive, even "
-    "with --cyclewatch=off.",
+    "no_tensor_cycles(never_freed=False): fail this test if it creates reference cycles that keep "
+    "tensors alive, even with --cyclewatch=off. never_freed=True: also find cycles that no "
+    "collection frees.",
     "allow_tensor_cycles(reason, max_bytes=None, pattern=None): in this test, accept "
     "reference cycles that keep tensors alive. Arguments such as pattern='closure-*' and "
     "max_bytes='1 MB' (per phase) limit which cycles are accepted.",

@@ -18,7 +18,7 @@ from cyclewatch.oom_errors import exception_chain
 from cyclewatch.pytest_plugin import REPORT_ATTRIBUTE
 from cyclewatch.pytest_plugin.freezer import Freezer
 from cyclewatch.pytest_plugin.leak_check import LateTensorCycle, LeakCheck, TensorCycle, TestRun
-from cyclewatch.pytest_plugin.marks import allowances, mode_for
+from cyclewatch.pytest_plugin.marks import allowances, finds_never_freed, mode_for
 from cyclewatch.pytest_plugin.records import NEW, Classifier, ReportedAssertions
 
 if TYPE_CHECKING:
@@ -104,7 +104,9 @@ class TestHooks:
         if self._run is not None:
             try:
                 self._run.allowances = allowances(item)
-            except ValueError as error:
+                self._run.finds_never_freed = finds_never_freed(item, self._settings.never_freed)
+                self._check.never_freed.begin(self._run.finds_never_freed)
+            except (ValueError, RuntimeError) as error:
                 error_message = str(error)
         result = yield from self._checked("setup")
         if error_message:

@@ -14,6 +14,7 @@ import cyclewatch
 from cyclewatch.finding_warnings import issue_warning
 from cyclewatch.pytest_plugin.attribution import Survivor, Survivors, creators, ended_nodes
 from cyclewatch.pytest_plugin.marks import Allowance, allowances, mode_for
+from cyclewatch.pytest_plugin.never_freed import NeverFreedSearch
 from cyclewatch.pytest_plugin.records import (
     LIBRARY,
     Classifier,
@@ -59,6 +60,8 @@ class TestRun:
     # Whether a new cycle fails the test; otherwise, the cycle only causes a warning.
     fails: bool
     allowances: list[Allowance] = field(default_factory=list)
+    # Whether to search for cycles that no collection frees.
+    finds_never_freed: bool = False
     # Whether the test was skipped, or failed for another reason.
     raised: bool = False
     # The exceptions of the phases. They are kept until the end of the test, and their frames may be
@@ -83,6 +86,7 @@ class LeakCheck:
         self._results = results
         self._freezer = freezer
         self._survivors = Survivors()
+        self.never_freed = NeverFreedSearch(settings)
         # By cause: the test whose message contains the card.
         self._shown: dict[str, str] = {}
         # The causes of library findings for which a warning was issued.
@@ -154,6 +158,10 @@ class LeakCheck:
             if is_own:
                 own.append(finding)
             self._fail_creators(tests, finding, counted=is_own)
+        if when == "call" and run.finds_never_freed and error is None:
+            # With --cyclewatch-repeat, one search follows all runs of the body.
+            least = min(self._settings.repeat, 2)
+            own += [each for each in self.never_freed.find() if each.occurrences >= least]
         asserted = is_failed_assertion(error, run.item)
         new, run.records = self._classifier.classify(
             own,
@@ -174,6 +182,8 @@ class LeakCheck:
     def check_released(self, run: TestRun, watch: Watch) -> None:
         """Find cycles that became garbage when pytest dropped its references to the test."""
         findings, _ = self._collect(watch, run.item, set())
+        if run.finds_never_freed:
+            findings = [*findings, *self.never_freed.find()]
         self._survivors.record(run.item, "teardown")
         if self._settings.scope == "call":
             return

@@ -39,6 +39,27 @@ def mode_for(item: pytest.Item, mode: str) -> str:
     return "fail" if item.get_closest_marker("no_tensor_cycles") is not None else mode
 
 
+def finds_never_freed(item: pytest.Item, default: bool) -> bool:
+    """Whether to search for cycles that no collection frees, by the nearest mark that says so.
+
+    Raises ValueError for a mark with an invalid argument.
+    """
+    for mark in item.iter_markers("no_tensor_cycles"):
+        given = dict(mark.kwargs)
+        found = given.pop("never_freed", None)
+        if mark.args or given or not (found is None or isinstance(found, bool)):
+            arguments = ", ".join(
+                [*map(repr, mark.args), *(f"{key}={value!r}" for key, value in mark.kwargs.items())]
+            )
+            raise ValueError(
+                f"no_tensor_cycles takes only never_freed=True or never_freed=False, not "
+                f"{arguments}"
+            )
+        if found is not None:
+            return found
+    return default
+
+
 def allowances(item: pytest.Item) -> list[Allowance]:
     """The ``allow_tensor_cycles`` marks of `item`, its class and its module, nearest first.
 

@@ -17,6 +17,9 @@ namespace {
 constexpr std::string_view kLibraryCode =
     "all code to change is library code; until it is fixed, call gc.collect() after use";
 
+constexpr std::string_view kNeverFreedLibraryCode =
+    "all code to change is library code, and no collection frees the cycle";
+
 bool step_matches(const Step& step, const model::Reference& reference) {
     return glob_matches(step.label, reference.label) &&
            glob_matches(step.holder, reference.holder) &&
@@ -197,7 +200,9 @@ bool shape_matches(const Pattern& pattern, const model::Finding& finding) {
 
 bool warns(const model::Finding& finding) {
     return finding.status == model::Status::fresh ||
-           (finding.status == model::Status::library && finding.status_reason == kLibraryCode);
+           (finding.status == model::Status::library &&
+            (finding.status_reason == kLibraryCode ||
+             finding.status_reason == kNeverFreedLibraryCode));
 }
 
 void Rules::configure(std::vector<Pattern> patterns, std::vector<Suppression> suppressions) {
@@ -231,7 +236,9 @@ void Rules::judge(model::Finding& finding, const VersionOf& version_of) const {
     }
     if (finding.status == model::Status::fresh && is_library_code(finding)) {
         finding.status = model::Status::library;
-        finding.status_reason = kLibraryCode;
+        finding.status_reason = finding.collected == model::Collected::uncollectable
+                                    ? kNeverFreedLibraryCode
+                                    : kLibraryCode;
     }
     if (const Suppression* const suppression = suppression_of(finding); suppression != nullptr) {
         finding.status = model::Status::ignored;

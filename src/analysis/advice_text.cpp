@@ -161,24 +161,46 @@ std::string advice_for_other_patterns(const CollapsedGraph& graph, const Cut& cu
     return text;
 }
 
-// Whether the holder of the candidate's first reference is registered as a hook.
-bool is_of_hook(const CollapsedGraph& graph, const Candidate& candidate) {
+// "`Model.w`", by the attribute of another object that refers to `node`; otherwise its class.
+std::string name_by_attribute(const CollapsedGraph& graph, std::uint32_t node) {
+    std::string name;
+    for (std::uint32_t e = 0; e < graph.targets.size(); ++e) {
+        const model::EdgeKind kind = graph.edges[e].label.kind;
+        const bool is_attribute =
+            kind == model::EdgeKind::attribute || kind == model::EdgeKind::slot;
+        if (graph.targets[e] == node && is_attribute && graph.edges[e].holder != node) {
+            const std::string found = dotted(graph, e);
+            if (name.empty() || std::pair(found.size(), std::string_view(found)) <
+                                    std::pair(name.size(), std::string_view(name))) {
+                name = found;
+            }
+        }
+    }
+    return "`" + (name.empty() ? short_name(graph, node) : name) + "`";
+}
+
+// "the post-accumulate-grad hook of `Model.w`", if the holder of the candidate's first reference is
+// registered as one; otherwise "".
+std::string hook_of(const CollapsedGraph& graph, const Candidate& candidate) {
     const std::uint32_t holder = graph.edges[candidate.edges.front()].holder;
     for (std::uint32_t e = 0; e < graph.targets.size(); ++e) {
         if (graph.targets[e] == holder && graph.edges[e].label.kind == model::EdgeKind::hook) {
-            return true;
+            return "the " + std::string(graph.label_name(e)) + " of " +
+                   name_by_attribute(graph, graph.edges[e].holder);
         }
     }
-    return false;
+    return {};
 }
 
 // A sentence that begins with a space. Empty if `text` already mentions the handle.
 std::string advice_for_hook(const CollapsedGraph& graph, const Cut& cut, const std::string& text) {
-    const bool is_hook = std::ranges::any_of(
-        cut.cut, [&](const Candidate& kind) { return is_of_hook(graph, kind); });
-    return is_hook && text.find("handle.remove()") == std::string::npos
-               ? " Or keep the handle that registering the hook returns, and call "
-                 "`handle.remove()` when done."
+    std::string hook;
+    for (const Candidate& kind : cut.cut) {
+        hook = hook.empty() ? hook_of(graph, kind) : hook;
+    }
+    return !hook.empty() && text.find("handle.remove()") == std::string::npos
+               ? " Or keep the handle that registering " + hook +
+                     " returns, and call `handle.remove()` when done."
                : "";
 }
 
@@ -200,9 +222,11 @@ std::string otherwise(const CollapsedGraph& graph, const Cut& cut) {
     if (has(Origin::library) && !has(Origin::user)) {
         const std::string remove =
             cut.parent == kNone ? "" : "drop the " + name_in_text(graph, cut.parent) + " and ";
-        return " All of this is library code: report it to the maintainers. Until it is fixed, " +
-               (method.empty() ? "" : "call " + method + ", ") + remove +
-               "call `gc.collect()` after use.";
+        const std::string report = " All of this is library code: report it to the maintainers.";
+        return !graph.collectable ? report
+                                  : report + " Until it is fixed, " +
+                                        (method.empty() ? "" : "call " + method + ", ") + remove +
+                                        "call `gc.collect()` after use.";
     }
     if (method.empty() || cut.references == 1) {
         return "";

@@ -35,8 +35,10 @@ std::vector<char> owner_nodes(const model::Observation& observation) {
 }
 
 CollapsedGraph canonical_graph(const model::Observation& observation,
-                               const std::vector<char>& is_owner) {
+                               const std::vector<char>& is_owner,
+                               bool collectable) {
     CollapsedGraph graph = collapse(observation.graph, is_owner);
+    graph.collectable = collectable;
     std::vector<std::uint64_t> weight(graph.nodes(), 0);
     for (const model::DeviceOwner& owner : observation.owners) {
         weight[graph.collapsed_of[index_of(owner.node)]] +=
@@ -111,10 +113,10 @@ constexpr std::uint64_t kSpareWork = 1'000'000;
 
 class Analysis {
   public:
-    explicit Analysis(const model::Observation& observation)
+    Analysis(const model::Observation& observation, bool collectable)
         : observation_(observation),
           is_owner_(owner_nodes(observation_)),
-          graph_(canonical_graph(observation_, is_owner_)),
+          graph_(canonical_graph(observation_, is_owner_, collectable)),
           components_(graph::strong_components(graph_.view())),
           retained_(graph_, components_, observation_),
           walk_(graph_, observation_, retained_),
@@ -214,11 +216,11 @@ class Analysis {
 
 }  // namespace
 
-std::vector<model::Finding> analyze(const model::Observation& observation) {
+std::vector<model::Finding> analyze(const model::Observation& observation, bool collectable) {
     if (observation.owners.empty()) {
         return {};
     }
-    return Analysis(observation).run();
+    return Analysis(observation, collectable).run();
 }
 
 }  // namespace cyclewatch::analysis

@@ -13,7 +13,9 @@ namespace cyclewatch::analysis {
 // Returns one finding per signature, in the order of ranks_before(). A strongly connected component
 // is an occurrence of a finding if it has a cycle from which a released storage can be reached.
 // Owners that cannot be reached from a cycle, and storages to which a live object still refers, do
-// not yield findings. May throw std::bad_alloc.
-[[nodiscard]] std::vector<model::Finding> analyze(const model::Observation& observation);
+// not yield findings. `collectable`: a collection can free these objects, so advice may suggest
+// one. May throw std::bad_alloc.
+[[nodiscard]] std::vector<model::Finding> analyze(const model::Observation& observation,
+                                                  bool collectable = true);
 
 }  // namespace cyclewatch::analysis

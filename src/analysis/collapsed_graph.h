@@ -28,6 +28,7 @@ struct CollapsedEdge {
 
 struct CollapsedGraph {
     const model::ReferenceGraph* raw = nullptr;
+    bool collectable = true;                  // a collection can free these objects
     std::vector<std::uint32_t> raw_node;      // per collapsed node
     std::vector<std::uint32_t> collapsed_of;  // per raw node; kNone if it was collapsed
     std::vector<std::uint64_t> color;         // per collapsed node; see canonical_order.h

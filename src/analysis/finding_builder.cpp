@@ -263,6 +263,9 @@ void FindingBuilder::absorb(FindingBuilder&& other) {
     }
     finding_.occurrences += more.occurrences;
     finding_.retained_bytes += more.retained_bytes;
+    if (more.unowned_bytes) {
+        finding_.unowned_bytes = finding_.unowned_bytes.value_or(0);
+    }
     finding_.shared_bytes += more.shared_bytes;
     finding_.largest_bytes = std::max(finding_.largest_bytes, more.largest_bytes);
     for (const auto& [storage, copies] : other.shared_) {
@@ -333,6 +336,9 @@ void FindingBuilder::add_owner(const ReachedOwner& reached,
                                const Weight& weight) {
     const std::uint64_t factor = weight.equal();
     const model::DeviceOwner& owner = observation_.owners[reached.owner];
+    if (owner.has_graph && !finding_.unowned_bytes) {
+        finding_.unowned_bytes = 0;  // measured later, if at all
+    }
     if (const auto known = group_of_.find(reached.group); known != group_of_.end()) {
         OwnerGroup& group = groups_[known->second];
         group.summary.count += factor;

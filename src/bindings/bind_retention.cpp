@@ -148,6 +148,7 @@ std::vector<std::shared_ptr<model::LiveOwner>> live_owners(const std::vector<std
 void bind_storages(py::module_& module) {
     using Self = watch::ReportedStorages;
     py::class_<Self>(module, "Storages")
+        .def(py::init<>(), "Without storages.")
         .def("forget_freed",
              &Self::forget_freed,
              Locked(),
@@ -180,7 +181,7 @@ py::tuple why_alive(const py::list& box, std::size_t paths, bool ignore_caller) 
     for (model::RetentionPath& path : answer.paths) {
         list.append(std::make_shared<model::RetentionPath>(std::move(path)));
     }
-    return py::make_tuple(list, answer.in_cycle);
+    return py::make_tuple(list, answer.in_cycle, answer.is_never_freed);
 }
 
 }  // namespace
@@ -230,8 +231,8 @@ void bind_retention(py::module_& module) {
     module.def("why_alive",
                &why_alive,
                Locked(),
-               "Expects a list of one object; returns the paths to the object, and whether only "
-               "reference cycles keep the object alive.");
+               "Expects a list of one object; returns the paths to the object, whether only "
+               "reference cycles keep the object alive, and whether no collection frees them.");
     module.def(
         "allocation_stack",
         [](const py::object& object) { return retention::allocation_stack(object.ptr()); },

@@ -432,19 +432,23 @@ void bind_scan(py::module_& module) {
         [](const std::vector<std::string>& devices,
            const py::object& read_source,
            const py::dict& layout,
-           int settle) {
+           int settle,
+           watch::ReportedStorages* known) {
             return std::make_shared<model::Report>(
                 Dispatcher::instance().never_freed(scan_settings(devices, read_source),
                                                    layout_from(layout),
                                                    failures_in(layout),
-                                                   settle));
+                                                   settle,
+                                                   known));
         },
         Locked(),
         py::arg("devices"),
         py::arg("read_source"),
         py::arg("layout"),
         py::arg("settle"),
-        "`layout`: the result of cyclewatch.torch_proof.torch_layout().");
+        py::arg("known") = py::none(),
+        "`layout`: the result of cyclewatch.torch_proof.torch_layout(). `known`: storages to omit, "
+        "to which the search adds those that it reports.");
     module.def(
         "dead_bytes",
         [](int generation, bool frozen, bool with_unexplained) {

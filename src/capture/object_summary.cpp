@@ -81,6 +81,9 @@ NodeKind kind_of(PyObject* object) noexcept {
         has_tp_name(type, "collections.defaultdict")) {
         return NodeKind::dict;
     }
+    if (has_tp_name(type, "numpy.ndarray")) {
+        return NodeKind::list;
+    }
     if (base_named(type, "functools.partial") != nullptr) {
         return NodeKind::partial;
     }

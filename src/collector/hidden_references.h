@@ -41,6 +41,9 @@ struct HiddenReferences {
     // One reference to each object above, so that the borrowed references stay valid. The search
     // subtracts these references.
     std::vector<python::OwnedRef> held;
+    // The counts and references of all tensors are included, so that they determine whether a
+    // tensor's memory is freed with the unreachable objects.
+    bool explains_tensors = false;
 
     [[nodiscard]] bool empty() const noexcept { return references.empty() && counts.empty(); }
     void sort() {

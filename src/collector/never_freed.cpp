@@ -144,6 +144,11 @@ class CollectionForecast {
 
 }  // namespace
 
+std::vector<PyObject*> never_freed_among(std::span<PyObject* const> objects,
+                                         const HiddenReferences& hidden) {
+    return CollectionForecast(objects, hidden).run();
+}
+
 bool find_never_freed(const HiddenReferences& hidden, UnreachableSet& found) noexcept {
     found.clear();
     HeapScan scan;
@@ -151,7 +156,7 @@ bool find_never_freed(const HiddenReferences& hidden, UnreachableSet& found) noe
         return false;
     }
     try {
-        found.assign(CollectionForecast(scan.collectable.objects(), hidden).run());
+        found.assign(never_freed_among(scan.collectable.objects(), hidden));
         found.set_hidden(&hidden);
         return true;
     } catch (...) {

@@ -3,6 +3,9 @@
 // through references that tp_traverse does not visit.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "collector/heap_scan.h"
 #include "collector/hidden_references.h"
 #include "collector/unreachable_set.h"
@@ -14,5 +17,10 @@ namespace cyclewatch::collector {
 // outlive `found`. Returns false if out of memory or if the objects cannot be listed.
 // REQUIRES: GIL held, a build with a GIL. RUNS PYTHON: never.
 [[nodiscard]] bool find_never_freed(const HiddenReferences& hidden, UnreachableSet& found) noexcept;
+
+// Those of `objects` that no collection would free, if no other objects referred to them. May throw
+// std::bad_alloc. REQUIRES and RUNS PYTHON: as above.
+[[nodiscard]] std::vector<PyObject*> never_freed_among(std::span<PyObject* const> objects,
+                                                       const HiddenReferences& hidden);
 
 }  // namespace cyclewatch::collector

@@ -123,7 +123,7 @@ class UnreachableSet {
     [[nodiscard]] const HiddenReferences* hidden() const noexcept { return hidden_; }
     void set_hidden(const HiddenReferences* hidden) noexcept { hidden_ = hidden; }
 
-    // REQUIRES: PyObject_IS_GC(object).
+    // REQUIRES: PyObject_IS_GC(object), if has_flags().
     [[nodiscard]] bool contains(PyObject* object) const noexcept {
         return has_flags_ ? cw_is_unreachable(object) != 0
                           : index_.find(object) != PointerIndex::kAbsent;

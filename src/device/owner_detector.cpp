@@ -86,7 +86,9 @@ void OwnerDetector::visit_target(PyObject* target) {
         inert_type(target_type) = target_type;
         return;
     }
-    if (type.traversal.has_gc_header(target) && unreachable_->contains(target)) {
+    const bool may_be_unreachable =
+        type.traversal.has_gc_header(target) || !unreachable_->has_flags();
+    if (may_be_unreachable && unreachable_->contains(target)) {
         return;
     }
     if (outlives_set(target)) {

@@ -55,6 +55,9 @@ struct OwnerReading {
     PyObject* base = nullptr;  // borrowed; if it dies too, it accounts for one more reference
     // Objects that may refer to the storage and that are referenced only by the library.
     std::vector<UnsharedObject> unshared;
+    // The result of operations that require grad: it also keeps the tensors that they saved for
+    // backward, which may have no Python object.
+    bool has_graph = false;
     bool goes_with_storage = false;   // the owner dies if and only if the storage does
     std::vector<OwnerReading> parts;  // storages that die with the owner and that only
                                       // its library can reach

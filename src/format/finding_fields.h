@@ -210,8 +210,8 @@ struct Fields<model::Finding> {
         CYCLEWATCH_FIELD(collected,
                          "Whether a collection has freed the memory: 'yes', 'not yet' (a scan "
                          "found it), 'never' (frozen by gc.freeze(), so no collection frees it) or "
-                         "'uncollectable' (the cycle leads through C++, so no collection frees "
-                         "it; see never_freed())"),
+                         "'uncollectable' (the cycle leads through C++ or a NumPy array, so no "
+                         "collection frees it; see never_freed())"),
         CYCLEWATCH_FIELD(retained_bytes,
                          "Retained size: device bytes that only this cycle kept alive, summed over "
                          "all occurrences, counting each storage once"),
@@ -223,6 +223,11 @@ struct Fields<model::Finding> {
         CYCLEWATCH_FIELD(attributed_bytes,
                          "`retained_bytes` plus the shared bytes that are assigned to this "
                          "finding. The sum over all findings counts each storage once."),
+        CYCLEWATCH_FIELD(
+            unowned_bytes,
+            "Device bytes that were freed with the cycles and that no tensor explains, "
+            "most likely saved for backward; 0 if this was not measured",
+            {.unknown = "if no tensor of the cycles has an autograd graph"}),
         CYCLEWATCH_FIELD(occurrences, "Number of cycles found"),
         CYCLEWATCH_FIELD(largest_bytes, "`retained_bytes` of the largest occurrence"),
         CYCLEWATCH_FIELD(byte_seconds,

@@ -25,6 +25,10 @@ struct Fields<model::DeviceMemory> {
             source,
             "Where the numbers come from: 'torch' (allocated by torch), 'cuda' (all used memory of "
             "the device) or 'process' (resident set size of the process)"),
+        CYCLEWATCH_FIELD(unowned_bytes,
+                         "Bytes that the collection freed in addition to the memory of tensors, "
+                         "most likely saved for backward",
+                         {.unknown = "if torch's allocator measured less than 1 MiB, or nothing"}),
     };
 };
 

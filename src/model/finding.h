@@ -145,7 +145,7 @@ enum class Collected : std::uint8_t {
     yes,
     not_yet,
     never,          // frozen by gc.freeze(), so that no collection frees it
-    uncollectable,  // the cycle leads through C++, where the collector cannot follow it
+    uncollectable,  // the cycle leads through C++ or a NumPy array, hidden from the collector
 };
 inline constexpr std::array<std::string_view, 4> kCollectedWords{
     "yes", "not yet", "never", "uncollectable"};
@@ -193,6 +193,10 @@ struct Finding {
     // retained_bytes plus the shared bytes attributed to this finding. Each storage is counted once
     // in the sum over all findings.
     std::uint64_t attributed_bytes = 0;
+    // A tensor of the cycle is the result of operations that require grad, so that more memory,
+    // saved for backward, may be freed with the cycle: at least this many bytes; 0 if this was not
+    // measured. Missing if there is no such tensor.
+    std::optional<std::uint64_t> unowned_bytes;
     std::uint64_t occurrences = 0;    // cycles with this signature
     std::uint64_t largest_bytes = 0;  // retained_bytes of the largest occurrence
     double byte_seconds = 0;          // sum of retained bytes times dead_for_at_most

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct DeviceOwner {
     // True if the owner is not the object of `node` itself but a part that is freed with the
     // object, such as its gradient.
     bool is_part = false;
+    bool has_graph = false;  // keeps tensors saved for backward, which may not be owners
     std::vector<std::string> allocation_stack{};  // as in OwnerSummary; empty if unknown
 };
 
@@ -52,6 +54,9 @@ struct DeviceMemory {
     std::uint64_t used_after = 0;   // after the collection
     std::uint64_t total = 0;        // 0: unknown
     MemorySource source = MemorySource::process;
+    // The memory that the collection freed in addition to the storages of owners, as measured by
+    // torch's allocator. Missing if nothing else was freed, or if it was not measured.
+    std::optional<std::uint64_t> unowned_bytes{};
 
     friend bool operator==(const DeviceMemory&, const DeviceMemory&) = default;
 };

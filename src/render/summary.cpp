@@ -356,7 +356,7 @@ std::string collected_words(const model::Finding& finding) {
                        ? "frozen: no collection will free this"
                        : "frozen, at least in part: no collection will free that part";
         case model::Collected::uncollectable:
-            return "leads through C++: no collection will free this";
+            return "hidden from the collector: no collection will free this";
     }
     return "";
 }
@@ -369,7 +369,8 @@ std::string sharing_words(const model::Finding& finding) {
 
 std::string size_words(const model::Finding& finding) {
     const bool own = finding.retained_bytes > 0;
-    std::string text = format_bytes(own ? finding.retained_bytes : finding.shared_bytes) + " in " +
+    std::string text = (finding.unowned_bytes ? "at least " : "") +
+                       format_bytes(own ? finding.retained_bytes : finding.shared_bytes) + " in " +
                        base::counted(finding.occurrences, "cycle");
     if (finding.shared_bytes > 0) {
         text += own ? ", and " + format_bytes(finding.shared_bytes) + " " : ", ";
@@ -379,6 +380,17 @@ std::string size_words(const model::Finding& finding) {
         text += ", " + collected_words(finding);
     }
     return text;
+}
+
+bool is_never_freed(const model::Finding& finding) {
+    return finding.status == model::Status::fresh &&
+           finding.collected == model::Collected::uncollectable;
+}
+
+std::string unowned_words(std::uint64_t bytes) {
+    return bytes == 0 ? ""
+                      : "a further " + format_bytes(bytes) +
+                            " freed that no tensor explains, most likely saved for backward";
 }
 
 std::string variants_words(const model::Finding& finding, std::size_t most) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/report.h"
@@ -41,6 +42,13 @@ namespace cyclewatch::render {
 [[nodiscard]] std::string sharing_words(const model::Finding& finding);
 // "256 MiB in 64 cycles"; "10.0 KiB in 1 cycle, shared with 4 other findings".
 [[nodiscard]] std::string size_words(const model::Finding& finding);
+// True for a new finding that no collection frees, because the collector does not see the cycle.
+[[nodiscard]] bool is_never_freed(const model::Finding& finding);
+inline constexpr std::string_view kNeverFreedSentence =
+    "No collection frees these cycles, because they lead through references that the collector "
+    "does not see, in C++ objects or NumPy arrays.";
+// "a further 1.2 GiB freed that no tensor explains, most likely saved for backward"; "" for 0.
+[[nodiscard]] std::string unowned_words(std::uint64_t bytes);
 
 // "in Accuracy, F1Score at f1.py:12 and 3 more (12 cycles)": names at most `most` variants other
 // than the variant in the title; "" if there is no other variant. A variant's location is included

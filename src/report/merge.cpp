@@ -164,6 +164,9 @@ void merge(model::Finding& stored, model::Finding later) {
     stored.shared_bytes += later.shared_bytes;
     stored.shared_with = std::max(stored.shared_with, later.shared_with);
     stored.attributed_bytes += later.attributed_bytes;
+    if (later.unowned_bytes) {
+        stored.unowned_bytes = stored.unowned_bytes.value_or(0) + *later.unowned_bytes;
+    }
     stored.occurrences += later.occurrences;
     stored.collections += later.collections;
     if (later.scans) {

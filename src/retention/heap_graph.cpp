@@ -7,10 +7,19 @@
 #include <unordered_set>
 #include <utility>
 
+#include "collector/object_arrays.h"
 #include "compat/frame_access.h"
 #include "python/type_traversal.h"
 
 namespace cyclewatch::retention {
+
+namespace {
+
+bool is_tracked(PyObject* object) noexcept {
+    return PyObject_IS_GC(object) != 0 && PyObject_GC_IsTracked(object) != 0;
+}
+
+}  // namespace
 
 HeapGraph::HeapGraph(collector::TrackedObjects& objects,
                      PyObject* target,
@@ -18,19 +27,50 @@ HeapGraph::HeapGraph(collector::TrackedObjects& objects,
                      std::span<PyObject* const> untracked,
                      std::span<const OwnerReference> library)
     : objects_(objects) {
-    const bool is_tracked =
-        target == nullptr || (PyObject_IS_GC(target) != 0 && PyObject_GC_IsTracked(target) != 0);
-    if (!is_tracked && !objects_.add(target)) {
-        throw std::bad_alloc();
+    // Untracked objects that the caller has added are at the end.
+    for (auto rest = objects_.objects(); !rest.empty() && !is_tracked(rest.back());
+         rest = rest.first(rest.size() - 1)) {
+        untracked_objects_.insert(rest.back());
     }
+    if (target != nullptr && !is_tracked(target)) {
+        add_untracked(target);
+    }
+    add_arrays();
     if (!untracked.empty()) {
         add_untracked_holders(untracked);
     }
+    untracked_objects_ = {};
     walk_.emplace(objects_.objects());
+    for (const collector::HiddenReference& each : arrays_.references) {
+        if (node_of(each.target) != kAbsent) {
+            untracked_.emplace_back(each.holder, each.target);
+        }
+    }
     ignored_ = node_of(ignored);
     add_library(library);
     count_references();
     store_holders();
+}
+
+void HeapGraph::add_untracked(PyObject* object) {
+    if (untracked_objects_.insert(object).second && !objects_.add(object)) {
+        throw std::bad_alloc();
+    }
+}
+
+void HeapGraph::add_arrays() {
+    collector::add_array_references(objects_.objects(), arrays_);
+    for (PyObject* const object : arrays_.untracked) {
+        add_untracked(object);
+    }
+}
+
+const collector::HiddenReference* HeapGraph::array_reference(std::uint32_t holder,
+                                                             std::uint32_t target) const noexcept {
+    const auto references = arrays_.of(object(holder));
+    const auto found =
+        std::ranges::find(references, object(target), &collector::HiddenReference::target);
+    return found == references.end() ? nullptr : &*found;
 }
 
 std::uint32_t HeapGraph::node_of(PyObject* object) const noexcept {
@@ -142,6 +182,7 @@ Py_ssize_t field_with(PyObject* holder, const PyObject* target) noexcept {
 // equal the address of a target by chance.
 struct HeapGraph::UntrackedHolders {
     const std::unordered_set<PyObject*> targets;
+    const collector::HiddenReferences& arrays;
     std::vector<std::pair<PyObject*, PyObject*>> found{};
     std::unordered_set<PyObject*> seen{};
     bool out_of_memory = false;
@@ -157,7 +198,7 @@ struct HeapGraph::UntrackedHolders {
         try {
             if (seen.insert(object).second) {
                 for_each_field(object, [&](PyObject* field, Py_ssize_t /*offset*/) {
-                    if (targets.contains(field)) {
+                    if (targets.contains(field) && !is_of_array(object, field)) {
                         found.emplace_back(object, field);
                     }
                 });
@@ -165,6 +206,10 @@ struct HeapGraph::UntrackedHolders {
         } catch (const std::bad_alloc&) {
             out_of_memory = true;
         }
+    }
+    [[nodiscard]] bool is_of_array(PyObject* object, PyObject* field) const noexcept {
+        return std::ranges::any_of(arrays.of(object),
+                                   [&](const auto& each) { return each.target == field; });
     }
     static int visit(PyObject* object, void* context) noexcept {
         static_cast<UntrackedHolders*>(context)->consider(object);
@@ -178,7 +223,7 @@ struct HeapGraph::UntrackedHolders {
 };
 
 void HeapGraph::add_untracked_holders(std::span<PyObject* const> targets) {
-    UntrackedHolders holders{{targets.begin(), targets.end()}};
+    UntrackedHolders holders{{targets.begin(), targets.end()}, arrays_};
     cyclewatch_visit_threads(&UntrackedHolders::visit_thread, &holders);
     {
         collector::ReferenceWalk walk(objects_.objects());
@@ -186,12 +231,8 @@ void HeapGraph::add_untracked_holders(std::span<PyObject* const> targets) {
             walk.traverse<UntrackedHolders::visit>(i, &holders);
         }
     }
-    PyObject* last = nullptr;
     for (const auto& [holder, target] : holders.found) {
-        if (holder != last && !objects_.add(holder)) {
-            throw std::bad_alloc();
-        }
-        last = holder;
+        add_untracked(holder);
     }
     if (holders.out_of_memory) {
         throw std::bad_alloc();

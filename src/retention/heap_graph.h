@@ -14,9 +14,11 @@
 #include <span>
 #include <stdexcept>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "collector/hidden_references.h"
 #include "collector/tracked_objects.h"
 #include "compat/features.h"
 #include "compat/gc_list.h"
@@ -35,8 +37,9 @@ class HeapGraph {
     // may add objects to it. `target`: included even if the collector does not track it; may be
     // null. `ignored`: an object whose references are omitted; may be null. `untracked`: objects
     // whose untracked holders are included if they refer to the object through a C field. Such a
-    // holder is, for example, a NumPy array that refers to its `base`. `library`: additional
-    // references, which only the owner's library can list (library_references.h). Throws
+    // holder is, for example, a memory mapping. `library`: additional references, which only the
+    // owner's library can list (library_references.h). Includes the references from NumPy arrays
+    // (collector/object_arrays.h). Throws
     // std::bad_alloc if out of memory.
     HeapGraph(collector::TrackedObjects& objects,
               PyObject* target,
@@ -70,17 +73,26 @@ class HeapGraph {
         return cw_counted_references(object(node)) - static_cast<Py_ssize_t>(holders(node).size()) +
                library;
     }
+    // The reference from a NumPy array to its base or to an element; null if there is none.
+    [[nodiscard]] const collector::HiddenReference* array_reference(
+        std::uint32_t holder, std::uint32_t target) const noexcept;
+    // The references from NumPy arrays, by array.
+    [[nodiscard]] const collector::HiddenReferences& arrays() const noexcept { return arrays_; }
     // The library reference from `holder` to `target`; null if there is none.
     [[nodiscard]] const device::LibraryReference* library_reference(
         std::uint32_t holder, std::uint32_t target) const noexcept;
 
   private:
+    void add_arrays();
+    void add_untracked(PyObject* object);
     void add_untracked_holders(std::span<PyObject* const> targets);
     void count_references();
     void store_holders();
 
     struct UntrackedHolders;
     std::vector<std::pair<PyObject*, PyObject*>> untracked_;  // pairs of holder and target
+    std::unordered_set<PyObject*> untracked_objects_;         // in the list, during construction
+    collector::HiddenReferences arrays_;
 
     struct LibraryEdge {
         std::uint32_t holder;

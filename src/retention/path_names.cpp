@@ -98,6 +98,7 @@ std::string suffix_of(const Label& label) {
         case EdgeKind::opaque_key_value:
         case EdgeKind::captured_key_value:
         case EdgeKind::index:
+        case EdgeKind::member_item:  // of a NumPy array: .flat[3], ['name'][3]
             return model::label_text(label.kind, label.name, label.index);
         default:
             return {};

@@ -118,8 +118,7 @@ class Folding {
         while (at_ < last) {
             PyObject* const holder = object(at_);
             PyObject* const target = object(at_ + 1);
-            Label label = is_hamt_node(holder) ? context_variable(holder, target)
-                                               : labels_.find(holder, role_, parent_, target);
+            Label label = label_of(holder, target);
             if (label.kind == EdgeKind::index && PyTuple_Check(holder)) {
                 label.name = field_name(holder, label.index);
                 label.kind = label.name.empty() ? EdgeKind::index : EdgeKind::member;
@@ -147,6 +146,16 @@ class Folding {
 
   private:
     [[nodiscard]] PyObject* object(std::size_t at) const { return graph_.object(path_.nodes[at]); }
+
+    [[nodiscard]] Label label_of(PyObject* holder, PyObject* target) {
+        const collector::HiddenReference* const of_array =
+            graph_.array_reference(path_.nodes[at_], path_.nodes[at_ + 1]);
+        if (of_array != nullptr) {
+            return {of_array->kind, of_array->name, of_array->index};
+        }
+        return is_hamt_node(holder) ? context_variable(holder, target)
+                                    : labels_.find(holder, role_, parent_, target);
+    }
 
     void begin() {
         if (root_ == nullptr) {

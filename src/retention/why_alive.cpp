@@ -6,6 +6,7 @@
 
 #include "capture/labelers/text.h"
 #include "capture/labelers/visit.h"
+#include "collector/never_freed.h"
 #include "compat/features.h"
 #include "compat/gc_list.h"
 #include "python/guards.h"
@@ -21,6 +22,31 @@ bool is_about_to_be_freed(PyObject* object) {
         return PyObject_IS_GC(object) != 0 && cw_is_unreachable(object) != 0;
     }
     return false;
+}
+
+// REQUIRES: no path leads to the target, so only the objects from which it can be reached refer to
+// them.
+bool is_never_freed(const HeapGraph& graph, std::uint32_t target) {
+    if (graph.arrays().empty()) {
+        return false;
+    }
+    std::vector<bool> seen(graph.size(), false);
+    std::vector<std::uint32_t> nodes{target};
+    seen[target] = true;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        for (const std::uint32_t holder : graph.holders(nodes[i])) {
+            if (!seen[holder]) {
+                seen[holder] = true;
+                nodes.push_back(holder);
+            }
+        }
+    }
+    std::vector<PyObject*> objects;
+    for (const std::uint32_t node : nodes) {
+        objects.push_back(graph.object(node));
+    }
+    const std::vector<PyObject*> remaining = collector::never_freed_among(objects, graph.arrays());
+    return std::ranges::find(remaining, graph.object(target)) != remaining.end();
 }
 
 WhyAlive search(collector::TrackedObjects& objects,
@@ -46,6 +72,7 @@ WhyAlive search(collector::TrackedObjects& objects,
         answer.paths.push_back(describe(graph, roots, path, labels));
     }
     answer.in_cycle = found.in_cycle;
+    answer.is_never_freed = found.in_cycle && is_never_freed(graph, target);
     return answer;
 }
 
@@ -124,7 +151,8 @@ bool HolderSearch::is_collection(std::uint32_t node) const {
     constexpr Py_ssize_t kManyKeys = 64;
     PyObject* const object = graph_.object(node);
     if (PyList_CheckExact(object) || PyAnySet_CheckExact(object) ||
-        capture::has_tp_name(Py_TYPE(object), "collections.deque")) {
+        capture::has_tp_name(Py_TYPE(object), "collections.deque") ||
+        !graph_.arrays().of(object).empty()) {
         return true;
     }
     if (!PyDict_Check(object) || PyDict_GET_SIZE(object) <= kManyKeys || !roots_.of(node).empty()) {
@@ -170,6 +198,9 @@ PyObject* HolderSearch::first_in(std::uint32_t collection,
         }
     } else {
         capture::traverse_as(Py_TYPE(list), list, visit);
+    }
+    for (const collector::HiddenReference& each : graph_.arrays().of(list)) {
+        visit(each.target);
     }
     return first;
 }

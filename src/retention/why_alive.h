@@ -25,6 +25,8 @@ struct WhyAlive {
     std::vector<model::RetentionPath> paths;
     // There is no path, but other objects refer to the object, so a collection will free it.
     bool in_cycle = false;
+    // Instead, no collection will free it, because the cycle leads through NumPy arrays.
+    bool is_never_freed = false;
 };
 
 // `box`: a list whose only item is the object. The caller must not own other references to the

@@ -5,6 +5,8 @@
 #include <bit>
 #include <chrono>
 #include <iterator>
+#include <map>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -369,6 +371,19 @@ std::vector<std::vector<std::string>> signatures_by_storage(
     return result;
 }
 
+namespace {
+
+constexpr std::uint64_t kMebibyte = 1U << 20U;
+constexpr std::uint64_t kLeastUnowned = kMebibyte;
+
+// The most that torch's allocator adds to the size of a freed block.
+constexpr std::uint64_t rounding_of(std::uint64_t bytes) {
+    constexpr std::uint64_t kSmallStep = 512;
+    return bytes == 0 ? 0 : bytes < kMebibyte ? kSmallStep : kMebibyte;
+}
+
+}  // namespace
+
 const model::Observation& select_owners(CapturedCollection& collection,
                                         const DeviceFilter& watched,
                                         const Watch& watch,
@@ -386,6 +401,7 @@ const model::Observation& select_owners(CapturedCollection& collection,
     observation.owners.clear();
     observation.repeats = collection.repeats;
     std::vector<bool> counted(observation.storages.size(), false);
+    std::map<std::string_view, std::uint64_t> explained;  // freed bytes, by device
     const std::string* device = nullptr;  // of the previous owner: there are few devices
     bool is_watched = false;
     for (const PendingOwner& owner : collection.owners) {
@@ -402,6 +418,7 @@ const model::Observation& select_owners(CapturedCollection& collection,
         const std::uint64_t bytes = storage.released && !counted[owner.storage] ? storage.bytes : 0;
         counted[owner.storage] = true;
         observation.record.released_bytes += bytes;
+        explained[storage.device] += bytes + rounding_of(bytes);
         if (collection.places.empty()) {
             continue;
         }
@@ -413,6 +430,7 @@ const model::Observation& select_owners(CapturedCollection& collection,
                                           owner.reading.shape,
                                           owner.reading.dtype,
                                           owner.is_part,
+                                          owner.reading.has_graph,
                                           owner.is_part || collection.allocation_stacks.empty()
                                               ? std::vector<std::string>()
                                               : collection.allocation_stacks[owner.object]});
@@ -424,6 +442,13 @@ const model::Observation& select_owners(CapturedCollection& collection,
     }
     for (model::RepeatedShape& repeat : observation.repeats) {
         repeat.count = repeat.owners > 0 ? repeat.count : 0;
+    }
+    for (model::DeviceMemory& sample : observation.record.device_memory) {
+        const std::uint64_t known = sample.used_after + explained[sample.device];
+        if (sample.source == model::MemorySource::torch && !record.scan &&
+            sample.used_before >= known + kLeastUnowned) {
+            sample.unowned_bytes = sample.used_before - known;
+        }
     }
     return observation;
 }

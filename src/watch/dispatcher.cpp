@@ -14,6 +14,7 @@
 
 #include "advice/catalog.h"
 #include "collector/gc_hook.h"
+#include "collector/object_arrays.h"
 #include "compat/plain_instance.h"
 #include "device/device_memory.h"
 #include "python/guards.h"
@@ -178,6 +179,7 @@ void Dispatcher::prepare_heap_walk() {
     const python::GcPause pause;
     (void)python::check_layouts();
     learn_plain_instances();
+    collector::verify_arrays();
 }
 
 retention::WhyAlive Dispatcher::why_alive(PyObject* box,
@@ -220,10 +222,17 @@ ScanResult Dispatcher::scan(Settings settings, collector::HeapScope scope) {
 model::Report Dispatcher::never_freed(Settings settings,
                                       const device::TorchLayout& layout,
                                       const std::vector<std::string>& failures,
-                                      int settle) {
+                                      int settle,
+                                      ReportedStorages* known) {
     const auto watch = prepare_scan(std::move(settings));
     watch->note_failures(failures);
+    if (known != nullptr) {
+        std::swap(watch->reported(), *known);
+    }
     pipeline_.find_never_freed(watch, layout, settle);
+    if (known != nullptr) {
+        std::swap(watch->reported(), *known);
+    }
     watch->end_search();
     watch->read_source();
     return watch->report();

@@ -69,11 +69,13 @@ class Dispatcher final : public collector::CollectionListener {
     // Pipeline::scan().
     ScanResult scan(Settings settings, collector::HeapScope scope);
     // Finds the owners that no collection can free (Pipeline::find_never_freed()). `failures`:
-    // notes about references that `layout` lacks.
+    // notes about references that `layout` lacks. `known`: storages to omit, to which the search
+    // adds those that it reports; may be null.
     model::Report never_freed(Settings settings,
                               const device::TorchLayout& layout,
                               const std::vector<std::string>& failures,
-                              int settle);
+                              int settle,
+                              ReportedStorages* known);
     // The same in a watch. Does nothing if the watch is not active or does not observe this step.
     void find_never_freed(const std::shared_ptr<Watch>& watch,
                           const device::TorchLayout& layout,

@@ -9,7 +9,6 @@
 #include <set>
 #include <stdexcept>
 #include <string>
-#include <unordered_set>
 #include <utility>
 
 #include "analysis/analyze.h"
@@ -17,6 +16,7 @@
 #include "capture/graph_capture.h"
 #include "collector/gc_hook.h"
 #include "collector/never_freed.h"
+#include "collector/object_arrays.h"
 #include "collector/tracked_objects.h"
 #include "compat/features.h"
 #include "device/device_memory.h"
@@ -82,6 +82,40 @@ void remember(CapturedCollection& captured, model::Collected state, Watch& watch
                                  state,
                                  captured.signatures.empty() ? std::vector<std::string>()
                                                              : captured.signatures[owner.storage]);
+        }
+    }
+}
+
+void note_array_failure(Watch& watch) {
+    if (!collector::array_failure().empty()) {
+        watch.note_failures({collector::array_failure()});
+    }
+}
+
+void add_arrays(collector::HiddenReferences& hidden) {
+    collector::TrackedObjects objects;
+    if (!objects.fill({.generation = 2, .frozen = true})) {
+        throw std::bad_alloc();
+    }
+    collector::add_array_references(objects.objects(), hidden);
+}
+
+// If only one finding can explain the memory that no owner explains, assigns this memory to it.
+void add_unowned_bytes(const model::CollectionRecord& record,
+                       std::vector<model::Finding>& findings) {
+    model::Finding* only = nullptr;
+    for (model::Finding& finding : findings) {
+        if (finding.unowned_bytes) {
+            finding.unowned_bytes = 0;
+            if (only != nullptr) {
+                return;
+            }
+            only = &finding;
+        }
+    }
+    for (const model::DeviceMemory& sample : record.device_memory) {
+        if (only != nullptr) {
+            *only->unowned_bytes += sample.unowned_bytes.value_or(0);
         }
     }
 }
@@ -152,10 +186,11 @@ void Pipeline::capture(const collector::UnreachableSet& unreachable,
     // 2. Read the device, the size and the storage of each owner.
     const Clock::time_point started = current.started;
     auto captured = std::make_unique<CapturedCollection>();
-    const bool explained = unreachable.hidden() != nullptr;
+    const bool explained =
+        unreachable.hidden() != nullptr && unreachable.hidden()->explains_tensors;
     const KnownStorages known = [&](device::OwnerReading& reading) {
         return watches.front()->reported().contains(reading.device, reading.storage) ||
-               (explained && !suspects_.is_settled(reading));
+               (current.settles && !suspects_.is_settled(reading));
     };
     OwnerReadings readings(*captured, watched, scan ? &known : nullptr, &claims_, explained);
     readings.read(detection.owners);
@@ -303,6 +338,7 @@ void Pipeline::report(CapturedCollection& captured,
 
         // 8. Find the cycles, and the references to cut. 9. Assign patterns and statuses.
         std::vector<model::Finding> findings = find(observation, captured, *watch, current);
+        add_unowned_bytes(observation.record, findings);
 
         // 10. Store the findings; update the report file.
         if (record.scan) {
@@ -337,10 +373,11 @@ std::vector<model::Finding> Pipeline::find(const model::Observation& observation
         }
         return findings;
     }
-    std::vector<model::Finding> findings = analysis::analyze(observation);
+    std::vector<model::Finding> findings =
+        analysis::analyze(observation, current.collected != model::Collected::uncollectable);
     for (model::Finding& finding : findings) {
-        rules_.judge(finding, loaded_version);
         finding.collected = current.collected;
+        rules_.judge(finding, loaded_version);
     }
     const bool is_complete = observation.omitted_nodes == 0 &&
                              observation.omitted_references == 0 &&
@@ -411,10 +448,35 @@ void Pipeline::scan_each(const std::shared_ptr<Watch>& watch,
             }
         }
     }
+    if (scope.generation == 2 && scope.frozen) {
+        scan_arrays(watch, least_depth, current, finish);
+    }
     current.unreachable = unreachable;
     current.own = Clock::now() - current.started;
     count(current, {watch});
     log_failed_readers({watch});
+}
+
+void Pipeline::scan_arrays(const std::shared_ptr<Watch>& watch,
+                           Depth least_depth,
+                           Current& current,
+                           const Finish& finish) {
+    note_array_failure(*watch);
+    collector::HiddenReferences hidden;
+    add_arrays(hidden);
+    collector::UnreachableSet found;
+    if (hidden.empty()) {
+        return;
+    }
+    if (!collector::find_never_freed(hidden, found)) {
+        throw std::bad_alloc();
+    }
+    current.collected = model::Collected::uncollectable;
+    capture(found, {watch}, least_depth, current);
+    if (const auto captured = std::move(current.captured)) {
+        check_references(*captured);
+        finish(*captured, current);
+    }
 }
 
 void Pipeline::report_found(CapturedCollection& captured,
@@ -430,8 +492,10 @@ DeadBytes Pipeline::scan(const std::shared_ptr<Watch>& watch, collector::HeapSco
     DeadBytes dead;
     scan_each(watch, scope, Depth::full, [&](CapturedCollection& captured, Current& current) {
         report_found(captured, watch, current);
-        (current.collected == model::Collected::never ? dead.frozen : dead.collectable) =
-            captured.observation.record.released_bytes;
+        if (current.collected != model::Collected::uncollectable) {
+            (current.collected == model::Collected::never ? dead.frozen : dead.collectable) =
+                captured.observation.record.released_bytes;
+        }
     });
     return dead;
 }
@@ -446,6 +510,8 @@ void Pipeline::find_never_freed(const std::shared_ptr<Watch>& watch,
     Current current;
     begin(current, 2);
     current.collected = model::Collected::uncollectable;
+    current.settles = true;
+    note_array_failure(*watch);
     collector::HiddenReferences hidden;
     const std::size_t made = list_hidden_references(layout, hidden);
     young_count.change(static_cast<int>(made));
@@ -464,8 +530,10 @@ void Pipeline::find_never_freed(const std::shared_ptr<Watch>& watch,
         watch->log(kInfo,
                    base::counted(suspects_.count(), "storage") + " (" +
                        base::format_bytes(suspects_.bytes()) +
-                       ") may never be freed: found, but not yet in " + std::to_string(settle + 1) +
-                       " searches in a row.");
+                       (suspects_.count() == 1 ? ") is" : ") are") +
+                       " suspected to be never freed: found, but not yet in " +
+                       std::to_string(settle + 1) +
+                       " searches in a row, and not in growing numbers.");
     }
     if (made > 0) {
         watch->log(kInfo,
@@ -486,9 +554,12 @@ std::size_t Pipeline::list_hidden_references(const device::TorchLayout& layout,
         throw std::bad_alloc();
     }
     registry_.add_hidden_references(objects.objects(), layout, hidden);
-    const std::unordered_set<PyObject*> known(objects.objects().begin(), objects.objects().end());
-    return static_cast<std::size_t>(std::ranges::count_if(
-        hidden.held, [&](const auto& held) { return !known.contains(held.get()); }));
+    collector::add_array_references(objects.objects(), hidden);
+    collector::PointerIndex known;
+    known.build(objects.objects());
+    return static_cast<std::size_t>(std::ranges::count_if(hidden.held, [&](const auto& held) {
+        return known.find(held.get()) == collector::PointerIndex::kAbsent;
+    }));
 }
 
 std::map<std::string, std::uint64_t> Pipeline::dead_bytes(const std::shared_ptr<Watch>& watch,

@@ -101,6 +101,7 @@ class Pipeline {
         double collector_seconds = 0;                        // without `own`
         model::Collected collected = model::Collected::yes;  // a scan: not_yet or never
         Depth depth = Depth::none;
+        bool settles = false;  // storages are reported only after several searches
         std::unique_ptr<CapturedCollection> captured;  // null: no owner was found
         const char* skipped = "";                      // why nothing was captured; "" if it was
     };
@@ -136,6 +137,12 @@ class Pipeline {
                    collector::HeapScope scope,
                    Depth least_depth,
                    const Finish& finish);
+    // Finds the unreachable objects that no collection can free, because a cycle leads through
+    // NumPy arrays.
+    void scan_arrays(const std::shared_ptr<Watch>& watch,
+                     Depth least_depth,
+                     Current& current,
+                     const Finish& finish);
     // Reports what a scan or a search has found, and remembers its storages.
     void report_found(CapturedCollection& captured,
                       const std::shared_ptr<Watch>& watch,

@@ -2,6 +2,7 @@
 #include "watch/suspected_storages.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cyclewatch::watch {
 
@@ -22,7 +23,7 @@ bool SuspectedStorages::is_settled(device::OwnerReading& reading) {
         entry.first = search_;
     }
     entry.last = search_;
-    if (is_settled(entry)) {
+    if (is_settled({reading.device, entry.bytes}, entry)) {
         return true;
     }
     if (entry.storage == nullptr) {
@@ -31,21 +32,26 @@ bool SuspectedStorages::is_settled(device::OwnerReading& reading) {
     return false;
 }
 
-void SuspectedStorages::end() noexcept {
+void SuspectedStorages::end() {
     std::erase_if(known_, [this](const auto& each) { return each.second.last != search_; });
-}
-
-std::uint64_t SuspectedStorages::count() const noexcept {
-    return static_cast<std::uint64_t>(std::ranges::count_if(
-        known_, [this](const auto& each) { return !is_settled(each.second); }));
-}
-
-std::uint64_t SuspectedStorages::bytes() const noexcept {
-    std::uint64_t bytes = 0;
+    suspected_ = 0;
+    suspected_bytes_ = 0;
+    const std::map<Group, std::uint64_t> before = std::exchange(counts_, {});
     for (const auto& [identity, entry] : known_) {
-        bytes += is_settled(entry) ? 0 : entry.bytes;
+        const Group group{identity.first, entry.bytes};
+        ++counts_[group];
+        if (!is_settled(group, entry)) {
+            ++suspected_;
+            suspected_bytes_ += entry.bytes;
+        }
     }
-    return bytes;
+    growing_.clear();
+    for (const auto& [group, count] : counts_) {
+        const auto earlier = before.find(group);
+        if (earlier != before.end() && count > earlier->second) {
+            growing_.insert(group);
+        }
+    }
 }
 
 }  // namespace cyclewatch::watch

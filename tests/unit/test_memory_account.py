@@ -95,13 +95,18 @@ def test_other_devices_are_refused(device, error):
 class Measured:
     """Simulates oom_memory.Memory of cuda:0, with sizes in MiB."""
 
-    def __init__(self, *, dead=0, frozen=0, **categories):
+    def __init__(self, *, dead=0, frozen=0, never_freed=0, **categories):
         self.device, self.limit, self.source = "cuda:0", None, "torch's allocator"
         self.dead, self.cycles = dead * MIB, 1
         self.frozen, self.frozen_cycles = frozen * MIB, 1
+        self.never_freed, self.never_freed_cycles = never_freed * MIB, 1
         self.in_use = 0
-        finding = types.SimpleNamespace(remedy="cut Engine.callbacks (train.py:12)")
-        self.findings = [finding] if dead or frozen else []
+        states = {"not yet": dead, "never": frozen, "uncollectable": never_freed}
+        self.findings = [
+            types.SimpleNamespace(remedy="cut Engine.callbacks (train.py:12)", collected=state)
+            for state, size in states.items()
+            if size
+        ]
         self.owners = [
             types.SimpleNamespace(
                 type="torch.Tensor", category=name.replace("_", " "), nbytes=size * MIB, held_by=[]

@@ -279,6 +279,7 @@ void TorchHidden::add(std::span<PyObject* const> objects) {
             add_node(object);
         }
     }
+    hidden_.explains_tensors = true;
     add_saved_nodes();
     hidden_.sort();
     mark_visited();

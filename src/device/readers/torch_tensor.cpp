@@ -224,6 +224,8 @@ class TorchReader final : public OwnerReader {
         const ReadOutcome outcome = read_memory(tensor, kind, reading);
         if (outcome == ReadOutcome::owns) {
             add_gradient(tensor, reading);
+            reading.has_graph = torch_api::may_read_graph(torch_, tensor) &&
+                                get(torch_.is_leaf, tensor).get() == Py_False;
             if (!kind.has_components) {
                 plain_tensors_.learn(tensor, reading);
             }

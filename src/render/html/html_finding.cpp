@@ -72,7 +72,10 @@ std::string more_line(std::uint64_t count, std::string_view noun, std::string_vi
 std::string heading(const Finding& finding, std::size_t rank) {
     const bool own = finding.retained_bytes > 0;
     std::string facts =
-        element("span", "bytes", format_bytes(own ? finding.retained_bytes : finding.shared_bytes));
+        element("span",
+                "bytes",
+                (finding.unowned_bytes ? "at least " : "") +
+                    format_bytes(own ? finding.retained_bytes : finding.shared_bytes));
     facts += element("span", "", base::counted(finding.occurrences, "cycle"));
     facts += element("span", "", "in " + occasions(finding));
     if (finding.dead_for_at_most > 0) {
@@ -88,6 +91,9 @@ std::string heading(const Finding& finding, std::size_t rank) {
     if (finding.by_process.size() > 1) {
         facts += element(
             "span", "", "in " + base::counted(finding.by_process.size(), "process", "processes"));
+    }
+    if (finding.unowned_bytes.value_or(0) > 0) {
+        facts += element("span", "", unowned_words(*finding.unowned_bytes));
     }
     if (finding.collected != model::Collected::yes) {
         facts += element("span", "pill status", collected_words(finding));

@@ -2,6 +2,7 @@
 #include "render/html/html_renderer.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "base/text.h"
@@ -84,15 +85,23 @@ std::string opening(const model::Report& report) {
     return out + "</header>\n";
 }
 
-// Cards in two groups: new findings, and all others.
+// Cards in three groups: new findings, those of them that are never freed, and all others.
 class Cards {
   public:
     // `room`: maximum size of all cards in bytes.
     Cards(const model::Report& report, std::size_t room) : report_(report), room_(room) {}
 
     std::string render() {
-        std::string out = group(true, "<section class=\"new\" aria-label=\"Findings\">\n");
-        out += group(false,
+        std::string out = group(
+            [](const auto& finding) {
+                return finding.status == model::Status::fresh && !is_never_freed(finding);
+            },
+            "<section class=\"new\" aria-label=\"Findings\">\n");
+        out += group(is_never_freed,
+                     "<section class=\"new never-freed\" aria-labelledby=\"never-freed\">"
+                     "<h2 id=\"never-freed\">Never freed</h2>\n" +
+                         element("p", "", kNeverFreedSentence) + "\n");
+        out += group([](const auto& finding) { return finding.status != model::Status::fresh; },
                      "<section class=\"not-new\" data-foldable=\"\" aria-labelledby=\"not-new\">"
                      "<h2 id=\"not-new\">Not new</h2>\n<p>Known, library, benign and ignored "
                      "findings. They cause no warnings and no failures.</p>\n");
@@ -106,11 +115,12 @@ class Cards {
     }
 
   private:
-    std::string group(bool is_new, std::string_view start) {
+    std::string group(const std::function<bool(const model::Finding&)>& belongs,
+                      std::string_view start) {
         std::string cards;
         for (std::size_t i = 0; i < report_.findings.size(); ++i) {
             const model::Finding& finding = report_.findings[i];
-            if ((finding.status == model::Status::fresh) != is_new) {
+            if (!belongs(finding)) {
                 continue;
             }
             if (size_ > room_) {

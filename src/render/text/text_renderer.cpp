@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -170,6 +171,7 @@ void add_owners(Card& card, const Finding& finding) {
     if (more > 0) {
         card.add("", "and " + base::counted(more, "more group") + " of tensors");
     }
+    card.add_wrapped("", unowned_words(finding.unowned_bytes.value_or(0)), card.at_most(2));
 }
 
 void append_wrapped(std::string& out,
@@ -208,18 +210,35 @@ std::string_view heading_of(model::Status status) {
 // Findings are numbered by their rank in the whole report, not within the section.
 void append_section(std::string& out,
                     const model::Report& report,
-                    model::Status status,
-                    std::size_t width) {
-    std::string_view heading = heading_of(status);
+                    std::size_t width,
+                    std::string heading,
+                    const std::function<bool(const Finding&)>& belongs) {
     for (std::size_t i = 0; i < report.findings.size(); ++i) {
-        if (report.findings[i].status != status) {
+        if (!belongs(report.findings[i])) {
             continue;
         }
         if (!heading.empty()) {
-            out.append("\n").append(heading).append("\n");
-            heading = {};
+            out += "\n";
+            append_wrapped(out, std::exchange(heading, {}), width, "");
         }
         out += "\n" + render_card(report.findings[i], i + 1, width) + "\n";
+    }
+}
+
+// New findings that no collection frees have a section of their own.
+void append_findings(std::string& out, const model::Report& report, std::size_t width) {
+    for (const model::Status status : kStatuses) {
+        append_section(
+            out, report, width, std::string(heading_of(status)), [&](const Finding& each) {
+                return each.status == status && !is_never_freed(each);
+            });
+        if (status == model::Status::fresh) {
+            append_section(out,
+                           report,
+                           width,
+                           "Never freed. " + std::string(kNeverFreedSentence),
+                           is_never_freed);
+        }
     }
 }
 
@@ -308,9 +327,7 @@ std::string render_text(const model::Report& report, std::size_t width) {
         sentence += " " + remedy_sentence(report);
     }
     append_wrapped(out, sentence, width, "");
-    for (const model::Status status : kStatuses) {
-        append_section(out, report, status, width);
-    }
+    append_findings(out, report, width);
     append_growing(out, report, width);
     append_live_owners(out, report, width);
     append_devices(out, report, width);

@@ -2,6 +2,8 @@
 """never_freed(): cycles through torch's C++ objects, which no collection frees."""
 
 import gc
+import os
+import subprocess
 import sys
 import time
 
@@ -10,7 +12,7 @@ import torch
 import uncollectable
 
 import cyclewatch
-from cyclewatch import torch_proof
+from cyclewatch import process_memory, torch_proof
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -104,9 +106,10 @@ def test_cycle_that_garbage_refers_to_is_reported_without_the_garbage(in_cycle):
     gc.collect()
 
 
-def test_storage_must_settle():
+def test_storage_must_settle(monkeypatch):
     first, cut_first = uncollectable.post_accumulate_grad_hook()
     assert new_findings(settle=2) == []
+    monkeypatch.setattr(uncollectable, "SIZE", uncollectable.SIZE + 1)
     second, cut_second = uncollectable.view_on_its_base()
     report = find(settle=2)
     assert new_findings(report) == []
@@ -117,6 +120,22 @@ def test_storage_must_settle():
         cut()
     gc.collect()
     assert not any(alive(first + second))
+
+
+def test_storages_in_growing_numbers_settle_earlier():
+    made = [uncollectable.view_on_its_base()]
+    assert new_findings(settle=5) == []
+    made.append(uncollectable.view_on_its_base())
+    report = find(settle=5)
+    assert new_findings(report) == []
+    assert any("2 storages (8.0 KiB) are suspected to be never freed" in n for n in report.notes)
+    made.append(uncollectable.view_on_its_base())
+    report = find(settle=5)
+    (finding,) = new_findings(report)
+    assert finding.occurrences == 2, "the third was found for the first time"
+    assert any("1 storage (4.0 KiB) is suspected" in note for note in report.notes)
+    for _, cut in made:
+        cut()
 
 
 @pytest.mark.parametrize(
@@ -261,7 +280,7 @@ def test_unreadable_memory_is_noticed(fresh_proof):
     def refuse(*_):
         raise OSError("not permitted")
 
-    fresh_proof.setattr(torch_proof.os, "open", refuse)
+    fresh_proof.setattr(process_memory.os, "open", refuse)
     layout = torch_proof.torch_layout()
     assert layout["kinds"] == set()
     assert "cannot read its own memory" in layout["failures"][0]
@@ -288,3 +307,67 @@ def test_unverified_kind_is_not_used(fresh_proof, kind):
     cut()
     gc.collect()
     assert not any(alive(references))
+
+
+LEAK = """
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.ones(1 << 18))
+        self.w.register_post_accumulate_grad_hook(lambda p: self.update(p))
+
+    def update(self, parameter):
+        parameter.grad = None
+
+for _ in range(3):
+    model = Model()
+    (model.w * 2).sum().backward()
+    del model
+"""
+
+
+@pytest.mark.parametrize("option", ["--never-freed", "CYCLEWATCH_NEVER_FREED", None])
+def test_run_searches_at_exit(tmp_path, option):
+    (tmp_path / "program.py").write_text(LEAK)
+    command = ["-m", "cyclewatch", "run", "--devices", "cpu", "--fail", "-o", "report.json"]
+    environment = dict(os.environ)
+    if option == "CYCLEWATCH_NEVER_FREED":
+        command = []
+        environment |= {"CYCLEWATCH": "1", "CYCLEWATCH_DEVICES": "cpu", option: "1"}
+        environment |= {"CYCLEWATCH_FAIL": "1", "CYCLEWATCH_OUTPUT": "report.json"}
+    elif option:
+        command.append(option)
+    result = subprocess.run(
+        [sys.executable, *command, "program.py"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert result.returncode == (1 if option else 0), result.stderr
+    findings = cyclewatch.Report.load(tmp_path / "report.json").findings
+    assert [finding.occurrences for finding in findings] == ([3] if option else [])
+    if option:
+        assert "the post-accumulate-grad hook of `Model.w`" in findings[0].advice
+        assert "Never freed. No collection frees these cycles" in " ".join(
+            cyclewatch.Report.load(tmp_path / "report.json").to_text().split()
+        )
+
+
+def test_memory_has_a_line_for_hooks_that_capture_their_module():
+    before = cyclewatch.memory("cpu")
+    references, cut = uncollectable.hook_of_own_module()
+    account = cyclewatch.memory("cpu")
+    sizes = [dict(each.lines) for each in (before, account)]
+    labels = [label for label in sizes[1] if label.startswith("never freed: dead in")]
+    assert len(labels) == 1
+    others = sum(size for label, size in sizes[0].items() if label.startswith("never freed"))
+    assert sizes[1][labels[0]] - others == references[0]().untyped_storage().nbytes()
+    assert sum(size for _, size in account.lines) == account.in_use
+    assert account.findings[-1].collected == "uncollectable"
+    cut()
+    gc.collect()

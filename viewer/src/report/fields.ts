@@ -105,11 +105,12 @@ export interface Finding {
     cost: string; // A disadvantage of the change, without a final period; empty if unknown.
     status: "new" | "known" | "library" | "benign" | "ignored"; // 'new', 'known' (listed in the baseline), 'library' (only a change of a library can fix it), 'benign' (an intentional cycle) or 'ignored' (by configuration). Only new findings fail checks.
     status_reason: string; // Why the finding has its status; empty for a new finding.
-    collected: "yes" | "not yet" | "never" | "uncollectable"; // Whether a collection has freed the memory: 'yes', 'not yet' (a scan found it), 'never' (frozen by gc.freeze(), so no collection frees it) or 'uncollectable' (the cycle leads through C++, so no collection frees it; see never_freed()).
+    collected: "yes" | "not yet" | "never" | "uncollectable"; // Whether a collection has freed the memory: 'yes', 'not yet' (a scan found it), 'never' (frozen by gc.freeze(), so no collection frees it) or 'uncollectable' (the cycle leads through C++ or a NumPy array, so no collection frees it; see never_freed()).
     retained_bytes: number; // Retained size: device bytes that only this cycle kept alive, summed over all occurrences, counting each storage once.
     shared_bytes: number; // Device bytes that other cycles or objects also kept alive.
     shared_with: number; // Number of other findings that share `shared_bytes`. The shared bytes are freed once this finding and all of the others are fixed. 0 if only objects outside all cycles share them.
     attributed_bytes: number; // `retained_bytes` plus the shared bytes that are assigned to this finding. The sum over all findings counts each storage once.
+    unowned_bytes?: number; // Device bytes that were freed with the cycles and that no tensor explains, most likely saved for backward; 0 if this was not measured; missing if no tensor of the cycles has an autograd graph.
     occurrences: number; // Number of cycles found.
     largest_bytes: number; // `retained_bytes` of the largest occurrence.
     byte_seconds: number; // Upper bound on the product of the retained bytes and the number of seconds for which they were unreachable, summed over all occurrences.
@@ -142,6 +143,7 @@ export interface DeviceMemory {
     used_after: number; // Bytes in use at the end of the collection.
     total: number; // Capacity of the device in bytes; 0 if unknown.
     source: "torch" | "cuda" | "process"; // Where the numbers come from: 'torch' (allocated by torch), 'cuda' (all used memory of the device) or 'process' (resident set size of the process).
+    unowned_bytes?: number; // Bytes that the collection freed in addition to the memory of tensors, most likely saved for backward; missing if torch's allocator measured less than 1 MiB, or nothing.
 }
 
 // The occurrences of one finding in one collection.

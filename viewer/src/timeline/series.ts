@@ -10,6 +10,7 @@ export interface Tooth {
     before: number;
     after: number;
     released: number; // bytes retained by cycles: freed, or found by a scan
+    unowned: number; // bytes freed in addition that no tensor explains
     waited: number; // seconds they were unreachable, at most
 }
 
@@ -32,6 +33,7 @@ function tooth(record: Collection, collection: number, device: string): Tooth | 
             before: memory.used_before,
             after: memory.used_after,
             released: record.released_bytes,
+            unowned: memory.unowned_bytes ?? 0,
             waited: record.dead_for_at_most,
         }
     );
@@ -41,7 +43,7 @@ function unmeasured(record: Collection, collection: number): Tooth {
     const released = record.released_bytes;
     const waited = record.dead_for_at_most;
     const { scan, started_at: at } = record;
-    return { scan, collection, at, before: released, after: 0, released, waited };
+    return { scan, collection, at, before: released, after: 0, released, unowned: 0, waited };
 }
 
 // Sorted by freed memory, largest first.

@@ -25,9 +25,15 @@ function describe(state: State, series: Series, tooth: Tooth): string {
     return (
         `${what} at ${formatDuration(record.started_at)}: ${record.scan ? "found" : "freed"} ` +
         `${formatBytes(tooth.released)} of ` +
-        `${counted(record.owners, "owner")}${memory}; took ${formatDuration(record.duration)}` +
+        `${counted(record.owners, "owner")}${memory}${unowned(tooth)}; took ${formatDuration(record.duration)}` +
         (tooth.waited > 0 ? `; unreachable for up to ${formatDuration(tooth.waited)} before` : "")
     );
+}
+
+function unowned(tooth: Tooth): string {
+    return tooth.unowned > 0
+        ? `, a further ${formatBytes(tooth.unowned)} freed that no tensor explains, most likely saved for backward`
+        : "";
 }
 
 function overview(series: Series): string {
