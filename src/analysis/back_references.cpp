@@ -168,10 +168,18 @@ class BackReferenceSearch {
     // True if `root` was probably created for one of the objects to which it refers, and is held
     // only by that object and its children: a context that is created for a model and stored in
     // each of its layers. If its holders referred to it weakly, nothing would keep `root` alive.
+    // References from objects that `root` reaches without the objects that it received do not
+    // count, because these objects do not keep `root` alive.
     [[nodiscard]] bool is_created_for_child(std::uint32_t root) {
+        const std::vector<char> children = children_of(root);
         std::set<std::uint32_t> holders;
+        std::size_t references = 0;
         for (const std::uint32_t e : holders_.of(root)) {
             if (component_.structural[e] != 0) {
+                continue;
+            }
+            ++references;
+            if (children[component_.holder[e]] != 0) {
                 continue;
             }
             if (!was_passed(e) || kinds_.score_alone(e) >= patterns::kKnownDirection) {
@@ -180,12 +188,34 @@ class BackReferenceSearch {
             holders.insert(component_.holder[e]);
         }
         for (std::uint32_t e = component_.first[root]; e < component_.first[root + 1]; ++e) {
-            if (holders.size() > 1 && was_passed(e) &&
+            if (references > 1 && !holders.empty() && was_passed(e) &&
                 reaches(component_.targets[e], holders, root)) {
                 return true;
             }
         }
         return false;
+    }
+
+    // Marks the objects that can be reached from `root` without the objects that it received.
+    [[nodiscard]] std::vector<char> children_of(std::uint32_t root) const {
+        std::vector<char> seen(component_.size(), 0);
+        std::vector<std::uint32_t> waiting;
+        const auto add_targets = [&](std::uint32_t node) {
+            for (std::uint32_t e = component_.first[node]; e < component_.first[node + 1]; ++e) {
+                const std::uint32_t target = component_.targets[e];
+                if (target != root && (node != root || !was_passed(e)) &&
+                    std::exchange(seen[target], char{1}) == 0) {
+                    waiting.push_back(target);
+                }
+            }
+        };
+        add_targets(root);
+        while (!waiting.empty()) {
+            const std::uint32_t node = waiting.back();
+            waiting.pop_back();
+            add_targets(node);
+        }
+        return seen;
     }
 
     // True if the attribute `e` stores an object that existed before, according to the code.

@@ -23,9 +23,10 @@ struct BackReferences {
 // suggestion has few attribute names, good evidence for each name, and many references to the
 // parent. Once all returned references are removed, no cycle retains an owner, and every object is
 // still reachable from the parent. An object that seems to have been created for one of its
-// children is not the parent: only its children refer to it. If removing the back references to the
-// parent is not enough, the kinds include back references to other parents that can be reached from
-// that parent. Tries at most 28 candidates, and fewer in a large component.
+// children is not the parent: only this child and the objects that it reaches keep it alive. If
+// removing the back references to the parent is not enough, the kinds include back references to
+// other parents that can be reached from that parent. Tries at most 28 candidates, and fewer in a
+// large component.
 [[nodiscard]] BackReferences find_back_references(const CollapsedGraph& graph,
                                                   const Component& component,
                                                   const Cycle& cycle);

@@ -291,6 +291,25 @@ TEST(Cut, TakesNoObjectForTheParentThatOnlyItsChildrenHold) {
     EXPECT_EQ(labels_of(finding.cut), std::set<std::string>{".model"}) << finding.remedy;
 }
 
+// The orchestrator creates its helpers, and the batch's information alone keeps the orchestrator.
+TEST(Cut, TakesNoObjectForTheParentThatOnlyItsChildrenAndTheirHelpersHold) {
+    model::Observation observation = observe(
+        "S=m.Batch S.info->I=m.Info I.penalties->O=m.Orchestrator O.batch->S O.parts->l:list "
+        "l[0]->A=m.Helper l[1]->B=m.Helper A.orchestrator->O B.orchestrator->O S.w->t:owner(8) "
+        "A.sum->u:owner(8)");
+    model::ReferenceGraph& graph = observation.graph;
+    for (const auto& [holder, attribute] : {std::pair("m.Info", "penalties"),
+                                            {"m.Helper", "orchestrator"},
+                                            {"m.Orchestrator", "batch"}}) {
+        graph.attribute_sites.push_back({.holder = graph.strings.intern(holder),
+                                         .attribute = graph.strings.intern(attribute),
+                                         .value = model::ValueOrigin::taken});
+    }
+    const model::Finding finding = analyze(observation).at(0);
+    EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{".batch", ".orchestrator"}))
+        << finding.remedy;
+}
+
 // Two attributes store frames; ten variables and namespace entries lead back to the hub.
 TEST(Cut, CutsStoredFramesInsteadOfTheVariablesThatLeadBack) {
     std::string text =
