@@ -136,10 +136,31 @@ TEST(Cut, NamesTheMethodThatCouldClearAllBackReferences) {
     EXPECT_EQ(only_finding(text).advice.find("add code to"), std::string::npos);
 }
 
+// Analyzes a graph in which lines of the program assign the attributes of `A` and `B`.
+model::Finding finding_with_stores(const std::string& text) {
+    model::Observation observation = observe(text);
+    model::ReferenceGraph& graph = observation.graph;
+    for (const char* const attribute : {"_trainer", "trainer", "parent"}) {
+        for (const char* const holder : {"m.A", "m.B"}) {
+            graph.attribute_sites.push_back({.holder = graph.strings.intern(holder),
+                                             .attribute = graph.strings.intern(attribute),
+                                             .location = {graph.strings.intern("/x/a.py"), 2}});
+        }
+    }
+    return analyze(observation).at(0);
+}
+
 TEST(Cut, ShowsTheCodeOfAWeakReference) {
-    const auto advice = [](const char* text) { return only_finding(text).advice; };
-    const std::string trainer =
-        advice("T=m.Trainer A=m.A@/x/a.py:1 T.loop->A A._trainer->T T.w->t:owner(8)");
+    const auto advice = [](const char* text) { return finding_with_stores(text).advice; };
+    const std::string tree = "T=m.Trainer A=m.A@/x/a.py:1 T.loop->A A._trainer->T T.w->t:owner(8)";
+    const std::string trainer = advice(tree.c_str());
+    // The value may be stored in `__dict__`, where the setter of a property would not be called.
+    const std::string without_store = only_finding(tree).advice;
+    EXPECT_EQ(without_store.find("property"), std::string::npos) << without_store;
+    EXPECT_NE(without_store.find("In code: store `weakref.ref(value)` where the value of "
+                                 "`_trainer` is stored, and call it where `_trainer` is used."),
+              std::string::npos)
+        << without_store;
     EXPECT_NE(
         trainer.find("In code: a property `_trainer` that returns `self._trainer_ref and "
                      "self._trainer_ref()`, with the setter `self._trainer_ref = None if "
@@ -157,13 +178,14 @@ TEST(Cut, ShowsTheCodeOfAWeakReference) {
               std::string::npos)
         << method;
     // The location of the class is unknown, for example because it is not written in Python.
-    const std::string native = advice("T=m.Trainer A=m.A T.loop->A A._trainer->T T.w->t:owner(8)");
+    const std::string native =
+        only_finding("T=m.Trainer A=m.A T.loop->A A._trainer->T T.w->t:owner(8)").advice;
     EXPECT_EQ(native.find("In code"), std::string::npos) << native;
 }
 
 // The text describes the change for every kind of reference; the code shows only the first kind.
 TEST(Cut, ShowsHowToChangeEachKindOfBackReference) {
-    const model::Finding finding = only_finding(
+    const model::Finding finding = finding_with_stores(
         "T=m.Trainer T.w->t:owner(8) A=m.A@/x/a.py:1 B=m.B@/x/b.py:1 T.a->A T.b->B T.c->C T.d->D "
         "A.trainer->T B/slot:trainer->T C=m.C@/x/c.py:1 C.trainer->T D=m.D D.run->b:method=m.T.go "
         "b/__self__->T D.trainer->T");
