@@ -63,33 +63,45 @@ Rises rises_of(const std::deque<std::uint64_t>& bytes, std::uint64_t peak) {
     return rises;
 }
 
+constexpr std::string_view kDetach =
+    "store `.detach()` of the tensor, or its `.item()`, because a stored tensor keeps the autograd "
+    "graph that computed it; if backward() is never called, compute it under `torch.no_grad()`";
+
 // How to stop the growth of the group, given one of its owners.
 std::optional<std::string> remedy_for(const model::LiveOwner& owner, bool graph_grows) {
     using model::OwnerCategory;
     if (graph_grows || owner.category == OwnerCategory::activation ||
         owner.category == OwnerCategory::saved_for_backward) {
-        return "store `.detach()` of the tensor, or its `.item()`, because a stored tensor keeps "
-               "the autograd graph that computed it; if backward() is never called, compute it "
-               "under `torch.no_grad()`";
+        return std::string(kDetach);
     }
     if (owner.held_by.empty() || !owner.held_by.front().remedy) {
         return std::nullopt;
     }
+    // The program may still need the items, such as the parts of its result.
     constexpr std::string_view kRemove = "remove ";
     constexpr std::string_view kRemoveIt = "remove it ";
+    constexpr std::string_view kIfUnused = ", if they are no longer needed";
     const std::string& one = *owner.held_by.front().remedy;
     if (one.starts_with(kRemoveIt)) {
-        return "remove items that are no longer needed " + one.substr(kRemoveIt.size());
+        return "remove items " + one.substr(kRemoveIt.size()) + std::string(kIfUnused);
     }
     return one.starts_with(kRemove)
-               ? "remove items that are no longer needed, such as " + one.substr(kRemove.size())
+               ? "remove items such as " + one.substr(kRemove.size()) + std::string(kIfUnused)
                : one;
+}
+
+// The rate by which a group is sorted. A growing autograd graph also keeps memory that its group
+// does not include: its nodes, and the tensors of its other groups.
+double sort_rate_of(const model::GrowingOwner& growing) {
+    constexpr double kPartsOfGraph = 4;
+    return growing.rate * (growing.graph_nodes || growing.remedy == kDetach ? kPartsOfGraph : 1);
 }
 
 }  // namespace
 
 void sort_growing(std::vector<model::GrowingOwner>& growing) {
-    std::ranges::stable_sort(growing, [](const auto& a, const auto& b) { return a.rate > b.rate; });
+    std::ranges::stable_sort(
+        growing, [](const auto& a, const auto& b) { return sort_rate_of(a) > sort_rate_of(b); });
 }
 
 std::vector<model::GrowingOwner> GrowthTracker::add(double at,

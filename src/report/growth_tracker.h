@@ -16,7 +16,7 @@
 
 namespace cyclewatch::report {
 
-// Sorts by growth rate, fastest first.
+// Sorts by growth rate, fastest first. The rate of an autograd graph counts four times.
 void sort_growing(std::vector<model::GrowingOwner>& growing);
 
 class GrowthTracker {

@@ -155,7 +155,7 @@ def test_growth_needs_six_censuses(buffers, caplog):
         f"Tensor memory grows: +1000 B per step: 6 x {__name__}.Buffer on cpu (5.9 KiB), held by "
         f"module global {__name__}.kept -> kept[0]. "
     )
-    assert warning.message.endswith("remove items that are no longer needed, such as `kept[0]`.")
+    assert warning.message.endswith("remove items such as `kept[0]`, if they are no longer needed.")
 
 
 def test_rate_is_per_step_even_if_the_program_counts_from_zero_again(buffers):

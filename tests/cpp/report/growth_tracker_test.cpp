@@ -118,7 +118,24 @@ TEST(GrowthTracker, FindsContainersWhoseItemsDiffer) {
     EXPECT_EQ(growing[0].owner.count, 8U);
     EXPECT_EQ(growing[0].owner.shape, "");
     EXPECT_EQ(growing[0].bytes, 116U);
-    EXPECT_EQ(growing[0].remedy, "remove items that are no longer needed from `model.cache`");
+    EXPECT_EQ(growing[0].remedy, "remove items from `model.cache`, if they are no longer needed");
+}
+
+// The results of a program grow faster than one group of the graph that should not be kept.
+TEST(GrowthTracker, ListsAGraphBeforeDataThatGrowsSlightlyFaster) {
+    GrowthTracker tracker;
+    for (std::uint64_t step = 1; step <= 8; ++step) {
+        std::vector<model::LiveOwner> census{
+            group("results", 7 * step), group("state", 3 * step), group("data", 20 * step)};
+        census[0].held_by.front().remedy = "remove `results[0]`";
+        census[1].category = model::OwnerCategory::activation;
+        tracker.add(static_cast<double>(step), census, model::GrowthUnit::step, 0);
+    }
+    const std::vector<model::GrowingOwner> growing = tracker.growing();
+    ASSERT_EQ(growing.size(), 3U);
+    EXPECT_EQ(growing[0].held_by, "data");
+    EXPECT_EQ(growing[1].held_by, "state");
+    EXPECT_EQ(growing[2].remedy, "remove items such as `results[0]`, if they are no longer needed");
 }
 
 // `history = torch.cat([history, x])`
