@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 
-from cyclewatch import _native, job_store
+from cyclewatch import _native
 from cyclewatch.errors import ReportFormatError
 from cyclewatch.watches import active_watch
 
@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from torch.distributed import Store  # type: ignore[attr-defined]
 
+    from cyclewatch import job_store
     from cyclewatch._native import Report
 
 __all__ = ["gather", "publish"]
@@ -125,10 +126,14 @@ def _current_report() -> Report:
 
 
 def _connected(store: Store | None) -> Store:
+    from cyclewatch import job_store  # imports socket
+
     return job_store.connect() if store is None else store
 
 
 def _publish(report: Report, rank: int, store: Store) -> None:
+    from cyclewatch import job_store  # imports socket
+
     document = report.to_json().encode()
     try:
         job_store.publish(store, rank, job_store.Published(_native.__version__, document))
@@ -145,6 +150,8 @@ def _receive(
     store: Store, ranks: set[int], deadline: float, received: dict[int, list[job_store.Published]]
 ) -> None:
     """Add the reports of `ranks` to `received`, until all are there or the deadline has passed."""
+    from cyclewatch import job_store  # imports socket
+
     pause = _FIRST_PAUSE
     while True:
         for rank in sorted(ranks - received.keys()):

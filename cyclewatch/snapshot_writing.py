@@ -9,7 +9,6 @@ from cyclewatch import _native
 from cyclewatch.code_roots import update_roots
 from cyclewatch.oom_errors import torch_module
 from cyclewatch.scanning import scan_storages
-from cyclewatch.snapshots.owners import DEAD, FROZEN, KEY, REACHABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,6 +56,8 @@ def snapshot_with_owners() -> bytes:
     """The contents of the file that :func:`dump_snapshot` writes."""
     import pickle
 
+    from cyclewatch.snapshots.owners import KEY
+
     torch: Any = torch_module()
     cuda = getattr(torch, "cuda", None)
     if cuda is None or not cuda.is_initialized():
@@ -78,6 +79,8 @@ def owners_of_blocks() -> dict[str, list[dict[str, object]]]:
 
     Only dicts, lists, strings and numbers, which :class:`cyclewatch.snapshots.owners.Owners` reads.
     """
+    from cyclewatch.snapshots.owners import DEAD, FROZEN, REACHABLE
+
     update_roots()
     report, dead = scan_storages(["cuda"])
     states = {"never": FROZEN}

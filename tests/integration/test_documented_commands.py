@@ -82,6 +82,9 @@ STATUS = {
 # runs the command instead, or says why it is not run.
 RUN_ELSEWHERE = {
     "pip install .": "scripts/wheel builds, installs and tests the package",
+    "pip install 'cyclewatch[parquet]'": "needs an index that has cyclewatch",
+    "cyclewatch convert --to parquet": "tests/fleet, with several reports and jobs",
+    "cyclewatch convert --into trace.json": "tests/unit/test_chrome_trace.py",
     "cyclewatch attach 4242": "tests/unit/cli/test_attach.py, with CPython 3.14",
     "cyclewatch snapshot": "tests/unit/cli/test_snapshot.py; torch writes snapshots only on a GPU",
     "make demo": "test_make_demo",
