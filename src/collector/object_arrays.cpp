@@ -39,12 +39,12 @@ constexpr std::size_t kMostPlaces = 1024;  // in an element
 constexpr std::uint64_t kMostElements = 10'000'000;
 constexpr std::size_t kMostReferences = 1'000'000;
 
-enum Field : std::uint8_t { memory, rank, shape, base, dtype, flags, kFields };
+enum Field : std::uint8_t { memory, rank, shape, base, dtype, flags, field_count };
 
 struct Verified {
     bool is_done = false;
     PyTypeObject* array_type = nullptr;  // numpy.ndarray, which is never freed; null: not verified
-    std::array<Py_ssize_t, kFields> offsets{};
+    std::array<Py_ssize_t, field_count> offsets{};
     std::string failure{};
 };
 
@@ -78,9 +78,9 @@ void accept(PyObject* found, Verified& result) {
 
 template <typename Value>
 Value value_at(const void* address, std::size_t offset = 0) noexcept {
-    Value value;
-    std::memcpy(&value, static_cast<const char*>(address) + offset, sizeof(value));
-    return value;
+    std::array<Value, 1> value;
+    std::memcpy(value.data(), static_cast<const char*>(address) + offset, sizeof(value));
+    return value.front();
 }
 
 template <typename Value>
