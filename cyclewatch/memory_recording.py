@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     # Path, line and function; innermost first.
     Stack = list[tuple[str, int, str]]
 
-_MOST_TRACED_FRAMES = 25  # per object, in tracemalloc
 _MOST_FRAMES = 100  # per stack
 # Maximum error, in microseconds, of the times in torch's history, which are computed from the
 # processor's time stamp counter.
@@ -73,7 +72,7 @@ class MemoryRecorder:
         import tracemalloc
 
         if not tracemalloc.is_tracing():
-            tracemalloc.start(min(self._entries, _MOST_TRACED_FRAMES))
+            tracemalloc.start(min(self._entries, _MOST_FRAMES))
             self._stops.append(tracemalloc.stop)
 
     def _record_history(self) -> None:

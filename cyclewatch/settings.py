@@ -218,7 +218,7 @@ SETTINGS = (
         0,
         "record the call stack of each allocation, and show it with the tensors: N events in "
         "torch's memory history, from the time the program initializes CUDA, or, if no GPU is "
-        "usable, N frames per object with tracemalloc, at most 25, which slows down the program",
+        "usable, N frames per object with tracemalloc, at most 100, which slows down the program",
         RUN,
         unset="record nothing",
     ),

@@ -278,7 +278,8 @@ def warn_tensor_cycles(
             and the reports show which calls allocated the tensors. For a GPU: the number of events
             in torch's memory history, such as 100,000, which starts when the program has
             initialized CUDA. For CPU tensors: the number of frames that tracemalloc records, at
-            most 25; tracemalloc slows down the allocation of all Python objects. 0 records nothing.
+            most 100; tracemalloc slows down the allocation of all Python objects. 0 records
+            nothing.
             A recording that the program has started is used and not changed; a recording that the
             watch has started ends with the watch.
         oom: Write a report if the program or a thread ends with an out-of-memory error, as

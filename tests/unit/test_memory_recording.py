@@ -80,7 +80,7 @@ def test_history_of_the_program_is_not_changed(monkeypatch, no_tracing):
 def test_tracemalloc_without_a_usable_gpu(monkeypatch, no_tracing, devices):
     Torch(monkeypatch, initialized=False, available=False)
     recorder = MemoryRecorder(100_000, devices)
-    assert tracemalloc.get_traceback_limit() == 25
+    assert tracemalloc.get_traceback_limit() == 100
     recorder.stop()
     assert not tracemalloc.is_tracing()
 
@@ -123,6 +123,22 @@ def test_reports_show_the_call_stack(no_tracing):
     shown = "\n".join(stack)
     assert f"allocated at\n{html.escape(shown)}</title>" in finding.to_svg()
     assert f"<pre>{html.escape(shown)}\n</pre></details>" in report.to_html()
+
+
+def test_deep_stack_is_complete(no_tracing):
+    def call(times):
+        if times == 0:
+            make_leak()
+        else:
+            call(times - 1)
+
+    with cyclewatch.watch(devices="cpu", record_history=1000) as watch:
+        call(50)
+        gc.collect()
+    stack = watch.report().findings[0].owners[0].allocation_stack
+    line = call.__code__.co_firstlineno + 4
+    assert len([frame for frame in stack if frame.endswith(f"{__file__}:{line}")]) == 50
+    assert len(stack) > 55  # pytest's calls
 
 
 def test_nothing_is_recorded_by_default(no_tracing):
