@@ -42,6 +42,7 @@ bool is_never_freed(const HeapGraph& graph, std::uint32_t target) {
         }
     }
     std::vector<PyObject*> objects;
+    objects.reserve(nodes.size());
     for (const std::uint32_t node : nodes) {
         objects.push_back(graph.object(node));
     }
