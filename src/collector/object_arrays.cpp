@@ -390,7 +390,10 @@ void verify_arrays() noexcept {
         return;
     }
     const python::ErrorStash stash;
-    if (PyDict_GetItemString(PyImport_GetModuleDict(), "numpy") == nullptr) {
+    // A process to which the extension was attached has no package, and must get none.
+    PyObject* const modules = PyImport_GetModuleDict();
+    if (PyDict_GetItemString(modules, "numpy") == nullptr ||
+        PyDict_GetItemString(modules, "cyclewatch") == nullptr) {
         return;
     }
     const python::TracingPause untraced;

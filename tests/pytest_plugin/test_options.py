@@ -81,7 +81,9 @@ def test_invalid_allowance_fails_its_test(check, arguments, complaint):
 
 
 def test_marks_are_declared(run):
-    run("--markers").stdout.fnmatch_lines(["*no_tensor_cycles:*", "*allow_tensor_cycles(reason*"])
+    run("--markers").stdout.fnmatch_lines(
+        ["*no_tensor_cycles(never_freed=False):*", "*allow_tensor_cycles(reason*"]
+    )
 
 
 INSPECTS = """

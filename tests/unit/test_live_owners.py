@@ -347,7 +347,8 @@ def test_tensor_held_by_a_view_of_its_array_is_not_saved_for_backward():
     torch = pytest.importorskip("torch")
     view = torch.ones(1 << 18).numpy()[1:]
     (found,) = (owner for owner in cyclewatch.live_owners(1000) if owner.shape == (1 << 18,))
-    assert (found.category, str(found.held_by[0])) == ("other", "C code of torch")
+    assert found.category == "other"
+    assert str(found.held_by[0]).endswith(" local view -> view.base.base")
     assert view.sum() == (1 << 18) - 1
 
 
