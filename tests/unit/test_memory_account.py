@@ -35,7 +35,9 @@ def test_lines_add_up_to_the_resident_memory():
     assert sizes["reachable: other tensors"] >= 1000
     assert sizes["dead in 1 cycle (a collection frees them)"] == 500
     assert account.source == "resident memory"
-    assert [each.cut.label for each in account.findings] == [".me"]
+    # Other tests of this process may have left cycles that are never freed.
+    found = [each for each in account.findings if each.collected != "uncollectable"]
+    assert [each.cut.label for each in found] == [".me"]
     assert any(each.nbytes == 1000 for each in account.holders)
 
 
