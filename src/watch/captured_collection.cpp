@@ -5,8 +5,6 @@
 #include <bit>
 #include <chrono>
 #include <iterator>
-#include <map>
-#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -382,6 +380,24 @@ constexpr std::uint64_t rounding_of(std::uint64_t bytes) {
     return bytes == 0 ? 0 : bytes < kMebibyte ? kSmallStep : kMebibyte;
 }
 
+// `counted`: whether an owner of the storage was freed, for each of `storages`.
+void measure_unowned_bytes(model::DeviceMemory& sample,
+                           const std::vector<model::Storage>& storages,
+                           const std::vector<bool>& counted) {
+    if (sample.source != model::MemorySource::torch) {
+        return;
+    }
+    std::uint64_t known = sample.used_after;
+    for (std::size_t i = 0; i < storages.size(); ++i) {
+        if (counted[i] && storages[i].released && storages[i].device == sample.device) {
+            known += storages[i].bytes + rounding_of(storages[i].bytes);
+        }
+    }
+    if (sample.used_before >= known + kLeastUnowned) {
+        sample.unowned_bytes = sample.used_before - known;
+    }
+}
+
 }  // namespace
 
 const model::Observation& select_owners(CapturedCollection& collection,
@@ -401,7 +417,6 @@ const model::Observation& select_owners(CapturedCollection& collection,
     observation.owners.clear();
     observation.repeats = collection.repeats;
     std::vector<bool> counted(observation.storages.size(), false);
-    std::map<std::string_view, std::uint64_t> explained;  // freed bytes, by device
     const std::string* device = nullptr;  // of the previous owner: there are few devices
     bool is_watched = false;
     for (const PendingOwner& owner : collection.owners) {
@@ -418,7 +433,6 @@ const model::Observation& select_owners(CapturedCollection& collection,
         const std::uint64_t bytes = storage.released && !counted[owner.storage] ? storage.bytes : 0;
         counted[owner.storage] = true;
         observation.record.released_bytes += bytes;
-        explained[storage.device] += bytes + rounding_of(bytes);
         if (collection.places.empty()) {
             continue;
         }
@@ -443,11 +457,9 @@ const model::Observation& select_owners(CapturedCollection& collection,
     for (model::RepeatedShape& repeat : observation.repeats) {
         repeat.count = repeat.owners > 0 ? repeat.count : 0;
     }
-    for (model::DeviceMemory& sample : observation.record.device_memory) {
-        const std::uint64_t known = sample.used_after + explained[sample.device];
-        if (sample.source == model::MemorySource::torch && !record.scan &&
-            sample.used_before >= known + kLeastUnowned) {
-            sample.unowned_bytes = sample.used_before - known;
+    if (!record.scan) {
+        for (model::DeviceMemory& sample : observation.record.device_memory) {
+            measure_unowned_bytes(sample, observation.storages, counted);
         }
     }
     return observation;
