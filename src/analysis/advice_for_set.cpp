@@ -8,6 +8,7 @@
 #include "analysis/advice_code.h"
 #include "analysis/names.h"
 #include "analysis/weak_targets.h"
+#include "base/text.h"
 
 namespace cyclewatch::analysis {
 namespace {
@@ -34,12 +35,7 @@ std::string labels_of(const CollapsedGraph& graph, const std::vector<const Candi
             labels.push_back(std::move(label));
         }
     }
-    std::string text;
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-        text += i == 0 ? "" : i + 1 == labels.size() ? " and " : ", ";
-        text += labels[i];
-    }
-    return text;
+    return base::joined(labels);
 }
 
 // The references of a set, by the change that removes them.

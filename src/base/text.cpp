@@ -304,6 +304,15 @@ std::string format_count(std::uint64_t count) {
     return text;
 }
 
+std::string joined(const std::vector<std::string>& words) {
+    std::string text;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        text += i == 0 ? "" : i + 1 == words.size() ? " and " : ", ";
+        text += words[i];
+    }
+    return text;
+}
+
 std::string counted(std::uint64_t count, std::string_view singular, std::string_view plural) {
     std::string text = format_count(count) + " ";
     if (count == 1) {

@@ -62,6 +62,8 @@ inline constexpr std::size_t kMaxNameColumns = 200;
 [[nodiscard]] std::string counted(std::uint64_t count,
                                   std::string_view singular,
                                   std::string_view plural = {});
+// "a", "a and b", "a, b and c".
+[[nodiscard]] std::string joined(const std::vector<std::string>& words);
 // "0.03 %", "98 %", "over 1000 %".
 [[nodiscard]] std::string format_percent(double share);
 

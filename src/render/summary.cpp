@@ -30,21 +30,12 @@ bool is_sampled(const model::Report& report) {
     return report.stats.skipped.contains(model::kNotSearched);
 }
 
-std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        text += i == 0 ? "" : i + 1 == words.size() ? " and " : ", ";
-        text += words[i];
-    }
-    return text;
-}
-
 // "auto" and "all" are settings, not device names.
 std::string memory_watched(const std::vector<std::string>& devices) {
     const bool named = !devices.empty() && std::ranges::none_of(devices, [](const auto& device) {
         return device == "auto" || device == "all";
     });
-    return named ? joined(devices) + " memory" : "device memory";
+    return named ? base::joined(devices) + " memory" : "device memory";
 }
 
 // "12 collections and 1 scan in 3.4 s"
@@ -56,7 +47,7 @@ std::string searches(const model::Stats& stats) {
     if (stats.scans > 0) {
         counts.push_back(base::counted(stats.scans, "scan"));
     }
-    return joined(counts) + " in " + base::format_duration(stats.elapsed);
+    return base::joined(counts) + " in " + base::format_duration(stats.elapsed);
 }
 
 std::string quiet_sentence(const model::Report& report) {
@@ -158,7 +149,7 @@ std::string many_processes_line(const std::vector<model::ProgramInfo>& processes
     }
     std::string line = base::counted(processes.size(), "process", "processes") + " of " +
                        (scripts.size() > 3 ? base::counted(scripts.size(), "program")
-                                           : joined({scripts.begin(), scripts.end()}));
+                                           : base::joined({scripts.begin(), scripts.end()}));
     if (ranks.size() > 1 && *ranks.begin() >= 0) {
         line +=
             ", ranks " + std::to_string(*ranks.begin()) + " to " + std::to_string(*ranks.rbegin());
@@ -281,7 +272,7 @@ std::string unexamined_words(const model::Report& report) {
     if (gaps.empty()) {
         return {};
     }
-    const std::string words = joined({gaps.begin(), gaps.end()});
+    const std::string words = base::joined({gaps.begin(), gaps.end()});
     return base::clean_text(
         report.processes.size() == 1
             ? words
@@ -295,7 +286,7 @@ std::string missing_ranks_sentence(const model::Report& report) {
     }
     std::set<int> ranks(report.missing_ranks->begin(), report.missing_ranks->end());
     const std::size_t missing = ranks.size();
-    const std::string names = joined(ranges_of(ranks));
+    const std::string names = base::joined(ranges_of(ranks));
     for (const model::ProgramInfo& process : report.processes) {
         ranks.insert(process.rank);
     }
@@ -367,11 +358,14 @@ std::string sharing_words(const model::Finding& finding) {
                                  : base::counted(finding.shared_with, "other finding"));
 }
 
+std::string kept_size(const model::Finding& finding) {
+    return (finding.unowned_bytes ? "at least " : "") +
+           format_bytes(finding.retained_bytes > 0 ? finding.retained_bytes : finding.shared_bytes);
+}
+
 std::string size_words(const model::Finding& finding) {
     const bool own = finding.retained_bytes > 0;
-    std::string text = (finding.unowned_bytes ? "at least " : "") +
-                       format_bytes(own ? finding.retained_bytes : finding.shared_bytes) + " in " +
-                       base::counted(finding.occurrences, "cycle");
+    std::string text = kept_size(finding) + " in " + base::counted(finding.occurrences, "cycle");
     if (finding.shared_bytes > 0) {
         text += own ? ", and " + format_bytes(finding.shared_bytes) + " " : ", ";
         text += sharing_words(finding);
@@ -420,7 +414,7 @@ std::string variants_words(const model::Finding& finding, std::size_t most) {
     if (rest > 0) {
         names.push_back(base::format_count(rest) + " more");
     }
-    return "in " + joined(names) + " (" + base::counted(cycles, "cycle") + ")";
+    return "in " + base::joined(names) + " (" + base::counted(cycles, "cycle") + ")";
 }
 
 std::string occasions(const model::Finding& finding) {
@@ -432,7 +426,7 @@ std::string occasions(const model::Finding& finding) {
     if (scans > 0) {
         counts.push_back(base::counted(scans, "scan"));
     }
-    return joined(counts);
+    return base::joined(counts);
 }
 
 std::string seen_sentence(const model::Finding& finding) {

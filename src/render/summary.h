@@ -40,6 +40,9 @@ namespace cyclewatch::render {
 
 // "shared with 4 other findings", or "shared with objects outside any cycle".
 [[nodiscard]] std::string sharing_words(const model::Finding& finding);
+// "256 MiB", "at least 4.0 MiB": the memory that only this cycle kept alive or, if there is none,
+// that other objects also kept alive.
+[[nodiscard]] std::string kept_size(const model::Finding& finding);
 // "256 MiB in 64 cycles"; "10.0 KiB in 1 cycle, shared with 4 other findings".
 [[nodiscard]] std::string size_words(const model::Finding& finding);
 // True for a new finding that no collection frees, because the collector does not see the cycle.

@@ -71,11 +71,7 @@ std::string more_line(std::uint64_t count, std::string_view noun, std::string_vi
 
 std::string heading(const Finding& finding, std::size_t rank) {
     const bool own = finding.retained_bytes > 0;
-    std::string facts =
-        element("span",
-                "bytes",
-                (finding.unowned_bytes ? "at least " : "") +
-                    format_bytes(own ? finding.retained_bytes : finding.shared_bytes));
+    std::string facts = element("span", "bytes", kept_size(finding));
     facts += element("span", "", base::counted(finding.occurrences, "cycle"));
     facts += element("span", "", "in " + occasions(finding));
     if (finding.dead_for_at_most > 0) {
