@@ -212,13 +212,13 @@ def memory(device: object = None) -> MemoryAccount:
     if name == "cpu":
         return MemoryAccount(oom_memory.Memory(name, None), growing=_growing(name))
     index = int(name.partition(":")[2])
-    torch = torch_use(index, segments=True)
-    record = _native.device_record(index, 0)
-    if torch is None and (record is None or record.memory is None):
-        raise ValueError(f"the program has not used {name}, or it is not the current device")
+    if torch_use(index) is None:
+        known = _native.device_record(index, 0)
+        if known is None or known.memory is None:
+            raise ValueError(f"the program has not used {name}, or it is not the current device")
     measured = oom_memory.Memory(name, None)
     record = _native.device_record(index, measured.dead + measured.frozen + measured.never_freed)
-    return MemoryAccount(measured, DeviceUse(record, torch), _growing(name))
+    return MemoryAccount(measured, DeviceUse(record, measured.torch), _growing(name))
 
 
 def _growing(device: str) -> list[GrowingOwner]:
