@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import shutil
 import subprocess
@@ -57,11 +56,7 @@ def main(arguments: argparse.Namespace) -> int:
         outputs.refuse_to_replace(target, arguments.force)
     for each, target in zip(loaded, targets, strict=True):
         outputs.write(target, rendered(each.report, to), arguments.force)
-    written = [target for target in targets if target != "-"]
-    if arguments.json and written:
-        terminal.raw(json.dumps({"written": written}, indent=1) + "\n")
-    elif written:
-        terminal.show("\n".join(written))
+    terminal.written([target for target in targets if target != "-"], arguments.json)
     return Status.OK
 
 
@@ -81,10 +76,7 @@ def _append(arguments: argparse.Namespace) -> int:
     for target, data in targets.items():
         outputs.make_folder(os.path.dirname(target))
         outputs.write(target, data, arguments.force)
-    if arguments.json:
-        terminal.raw(json.dumps({"written": list(targets)}, indent=1) + "\n")
-    else:
-        terminal.show("\n".join(targets))
+    terminal.written(list(targets), arguments.json)
     return Status.OK
 
 

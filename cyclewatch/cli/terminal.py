@@ -7,6 +7,7 @@ Color requires a terminal, or ``--color always``.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import sys
@@ -16,7 +17,7 @@ from cyclewatch.cli.failures import Failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import TextIO
 
 # The labels in the margin of a card (src/render/text/text_renderer.cpp).
@@ -48,6 +49,14 @@ def show(text: str, color: str = "auto") -> None:
     with _output():
         for line in text.split("\n"):
             _plain(sys.stdout, line, style)
+
+
+def written(paths: Sequence[str], as_json: bool) -> None:
+    """Print the paths of the files that a command has written; nothing if there are none."""
+    if as_json and paths:
+        raw(json.dumps({"written": list(paths)}, indent=1) + "\n")
+    elif paths:
+        show("\n".join(paths))
 
 
 def raw(contents: str | bytes) -> None:

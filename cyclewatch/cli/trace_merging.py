@@ -35,10 +35,7 @@ def main(arguments: argparse.Namespace) -> int:
         )
     text = json.dumps(trace)
     outputs.write(target, _packed(text) if target.endswith(".gz") else text, arguments.force)
-    if arguments.json:
-        terminal.raw(json.dumps({"written": [target]}, indent=1) + "\n")
-    elif target != "-":
-        terminal.show(target)
+    terminal.written([target] if target != "-" else [], arguments.json)
     return Status.OK
 
 
