@@ -7,7 +7,7 @@ import gc
 import sys
 
 from cyclewatch import _native
-from cyclewatch.step_numbers import notify
+from cyclewatch.step_numbers import note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,8 +41,7 @@ class _StepCounter:
         self._counted = self._counted or id(optimizer)
         if self._counted == id(optimizer):
             self._steps += 1
-            _native.note_step(self._steps, True)
-            notify(self._steps, counted=True)
+            note(self._steps, counted=True)
 
 
 def count_optimizer_steps() -> None:

@@ -8,12 +8,11 @@ import os
 import sys
 import time
 
-from cyclewatch import _native
 from cyclewatch.arguments import integer_in
 from cyclewatch.finding_warnings import log
 from cyclewatch.memory_pressure import used_share
 from cyclewatch.scanning import dead_bytes, has_dead_tensors
-from cyclewatch.step_numbers import notify
+from cyclewatch.step_numbers import note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,8 +131,7 @@ class collect_at:  # noqa: N801 - used like a function
             True
         """
         if isinstance(step, int) and 0 <= step < 2**63:
-            _native.note_step(step, False)
-            notify(step, counted=False)
+            note(step, counted=False)
         if step <= 1:
             return False
         wanted = self._agreed(step)
