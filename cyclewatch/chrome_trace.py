@@ -78,9 +78,7 @@ def _events(
             yield _named("process_name", process.pid, name)
         yield _named("thread_name", process.pid, "garbage collection (cyclewatch)")
     findings = {
-        signature: finding
-        for finding in report.findings
-        for signature in (finding.signature, *(each.signature for each in finding.variants))
+        signature: finding for finding in report.findings for signature in finding.signatures
     }
     for collection in report.collections:
         if collection.process in processes:

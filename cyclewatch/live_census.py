@@ -137,9 +137,7 @@ class Census:
         return cls(report.live_owners)
 
     def __repr__(self) -> str:
-        from cyclewatch._native import format_bytes
-
-        return f"<Census {format_bytes(self.nbytes)} in {len(self.owners)} groups>"
+        return f"<Census {_native.format_bytes(self.nbytes)} in {len(self.owners)} groups>"
 
 
 class Growth:
@@ -164,8 +162,6 @@ class Growth:
         self.count = count
 
     def __str__(self) -> str:
-        from cyclewatch._native import format_bytes
-
         owner = self.owner
         held = f", held by {owner.held_by[0]}" if owner.held_by else ""
         details = [owner.type]
@@ -173,7 +169,7 @@ class Growth:
             details.append(str(list(owner.shape)))
         if owner.dtype is not None:
             details.append(owner.dtype)
-        return f"+{format_bytes(self.nbytes)}  {self.count} x {' '.join(details)}{held}"
+        return f"+{_native.format_bytes(self.nbytes)}  {self.count} x {' '.join(details)}{held}"
 
     def __repr__(self) -> str:
         return f"<Growth {self}>"

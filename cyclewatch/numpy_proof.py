@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 
-from cyclewatch.process_memory import WORD, Memory, UnverifiedError, check
+from cyclewatch.layout_proof import WORD, Memory, UnverifiedError, check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -60,9 +60,6 @@ class Owners:
             device: [owner.address for owner in owners] for device, owners in self._owners.items()
         }
 
-    def __bool__(self) -> bool:
-        return bool(self._owners)
-
     def at(self, device: int, address: int, size: int) -> Owner | None:
         """The owner of the storage in a block; None if there is none."""
         addresses = self._addresses.get(device, [])

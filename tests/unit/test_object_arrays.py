@@ -245,7 +245,7 @@ def test_unknown_layout_disables_the_search_with_one_sentence(layout):
 import gc, sys, weakref
 import numpy
 import cyclewatch
-from cyclewatch.process_memory import Memory, UnverifiedError
+from cyclewatch.layout_proof import Memory, UnverifiedError
 
 {FAKED[layout].replace("; ", chr(10)).replace(";", chr(10))}
 

@@ -12,7 +12,7 @@ import torch
 import uncollectable
 
 import cyclewatch
-from cyclewatch import process_memory, torch_proof
+from cyclewatch import layout_proof, torch_proof
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -280,7 +280,7 @@ def test_unreadable_memory_is_noticed(fresh_proof):
     def refuse(*_):
         raise OSError("not permitted")
 
-    fresh_proof.setattr(process_memory.os, "open", refuse)
+    fresh_proof.setattr(layout_proof.os, "open", refuse)
     layout = torch_proof.torch_layout()
     assert layout["kinds"] == set()
     assert "cannot read its own memory" in layout["failures"][0]
