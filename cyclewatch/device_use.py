@@ -56,6 +56,14 @@ def torch_use(device: int, *, segments: bool = False) -> TorchUse | None:
         statistics = native._cuda_memoryStats(device)
     except Exception:  # no torch, no CUDA support, or the device is not initialized
         return None
+    use = use_from(statistics)
+    if segments and use.reserved > use.allocated + use.pending:
+        use.largest_free = _largest_free(native, device)
+    return use
+
+
+def use_from(statistics: dict[str, Any]) -> TorchUse:
+    """As :func:`torch_use`, from the counters that torch has returned."""
     reserved, allocated = _current(statistics, "reserved"), _current(statistics, "allocated")
     reserved = max(reserved, allocated)
     pending = min(max(0, _current(statistics, "active") - allocated), reserved - allocated)
@@ -63,8 +71,6 @@ def torch_use(device: int, *, segments: bool = False) -> TorchUse | None:
     fragmented = min(_current(statistics, "inactive_split"), rest)
     use = TorchUse(reserved, allocated, pending, fragmented, rest - fragmented)
     use.peak = _counter(statistics, "allocated", "peak") or None
-    if segments and rest:
-        use.largest_free = _largest_free(native, device)
     return use
 
 

@@ -26,7 +26,6 @@ from cyclewatch.memory_lines import (
     cuda_entries,
     process_entries,
 )
-from cyclewatch.oom_memory import resident_peak
 from cyclewatch.watches import active_watch
 
 TYPE_CHECKING = False
@@ -102,7 +101,7 @@ class MemoryAccount:
         if use is not None:
             self.in_use, self.total, self.source = use.in_use, use.total, use.source
         entries = cuda_entries(memory, use) if use is not None else process_entries(memory)
-        self.peak = resident_peak() if use is None else use.peak
+        self.peak = memory.peak if use is None else use.peak
         self.lines = [(label, size) for _, label, size in entries]
         self.verdict = _verdict(self, entries, growing)
 
@@ -238,10 +237,15 @@ def _device_name(device: object) -> str:
     if name == "cuda":
         has_current = cuda is not None and cuda.is_initialized()
         return f"cuda:{cuda.current_device() if has_current else 0}"
+    check_device_name(name)
+    return name
+
+
+def check_device_name(name: str) -> None:
+    """Raise ValueError unless `name` is "cpu", or a CUDA device with its index."""
     kind, _, index = name.partition(":")
     if name != "cpu" and not (kind == "cuda" and index.isdecimal()):
-        raise ValueError(f'memory() knows "cpu" and CUDA devices, not {name!r}')
-    return name
+        raise ValueError(f'expected "cpu" or a CUDA device such as "cuda:0", not {name!r}')
 
 
 def _verdict(account: MemoryAccount, entries: list[Entry], growing: Sequence[GrowingOwner]) -> str:

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cyclewatch._native import Finding, Storages
+    from cyclewatch._native import Finding, Report, Storages
 
 # Address space for the examination, whose own allocations could otherwise fail, too.
 _RESERVE = 64 << 20  # bytes
@@ -33,7 +33,6 @@ class Memory:
         in_use: The bytes in use, as measured by `source`.
         limit: The capacity of the device, or a limit on its use; None if unknown.
         source: The source of `in_use`, such as "resident memory".
-        reachable: The bytes of tensors that are reachable from Python.
         dead: The bytes of tensors in cycles that the next collection will free.
         cycles: The number of cycles that the next collection will free.
         frozen: The bytes of tensors in frozen cycles (``gc.freeze()``), which no collection frees.
@@ -45,6 +44,7 @@ class Memory:
         findings: The findings for the dead, the frozen and the never freed cycles.
         torch: What torch's allocator has reserved; None on the CPU, or if unknown.
         owners: The reachable tensors, grouped by type, shape, dtype and path, largest first.
+        peak: The largest resident memory of the process, on the CPU; None if unknown.
     """
 
     def __init__(
@@ -63,29 +63,47 @@ class Memory:
         self.requested = requested
         known = _native.Storages()
         never_freed = [] if in_allocation or is_free_threaded() else _never_freed(device, known)
-        self.never_freed = sum(each.attributed_bytes for each in never_freed)
-        self.never_freed_cycles = _cycles_in(never_freed)
         self.owners = _native.live_owners([device], show_keys=False, known=known)
-        self.reachable = sum(each.nbytes for each in self.owners)
-        report = scan(devices=device)
-        dead = [each for each in report.findings if each.collected != "uncollectable"]
-        self.findings = dead if report.retained_bytes else []
-        self.dead = sum(each.attributed_bytes for each in self.findings)
-        self.cycles = _cycles_in(self.findings)
-        self.frozen = self.frozen_cycles = 0
-        if any(each.collected == "never" for each in self.findings):
-            report = scan(devices=device, frozen=False)
-            self.frozen, self.dead = self.dead - report.retained_bytes, report.retained_bytes
-            collectable = _cycles_in(report.findings if self.dead else [])
-            self.frozen_cycles, self.cycles = self.cycles - collectable, collectable
-        self.findings = [*self.findings, *never_freed]
+        found = scan(devices=device)
+        has_frozen = any(each.collected == "never" for each in found.findings)
+        self._add_cycles(
+            found, scan(devices=device, frozen=False) if has_frozen else found, never_freed
+        )
         self.torch: TorchUse | None = None
+        self.peak: int | None = None
         if device == "cpu":
             self.in_use, self.limit, self.source = process_memory()
+            self.peak = resident_peak()
         else:
             self.torch = torch_use(int(device.partition(":")[2]), segments=True)
             self.in_use = 0 if self.torch is None else self.torch.allocated
             self.limit, self.source = limit, "torch's allocator"
+
+    def _add_cycles(self, found: Report, unfrozen: Report, never_freed: list[Finding]) -> None:
+        """Set the attributes of the cycles.
+
+        Args:
+            found: A scan of all objects.
+            unfrozen: A scan without the frozen objects.
+            never_freed: The findings for cycles that no collection frees.
+        """
+        dead = [each for each in found.findings if each.collected != "uncollectable"]
+        dead = dead if found.retained_bytes else []
+        self.dead = sum(each.attributed_bytes for each in dead)
+        self.cycles = _cycles_in(dead)
+        self.frozen = self.frozen_cycles = 0
+        if any(each.collected == "never" for each in dead):
+            self.frozen, self.dead = self.dead - unfrozen.retained_bytes, unfrozen.retained_bytes
+            collectable = _cycles_in(unfrozen.findings if self.dead else [])
+            self.frozen_cycles, self.cycles = self.cycles - collectable, collectable
+        self.never_freed = sum(each.attributed_bytes for each in never_freed)
+        self.never_freed_cycles = _cycles_in(never_freed)
+        self.findings = [*dead, *never_freed]
+
+    @property
+    def reachable(self) -> int:
+        """The bytes of tensors that are reachable from Python."""
+        return sum(each.nbytes for each in self.owners)
 
     @property
     def rest(self) -> int:
@@ -143,21 +161,32 @@ def process_memory() -> tuple[int, int | None, str]:
     """The memory of this process in bytes, its limit, and the name of the measured quantity."""
     import resource
 
-    with open("/proc/self/statm", encoding="ascii") as file:
-        pages = file.read().split()
+    with open("/proc/self/statm", "rb") as file:
+        statm = file.read()
+    # Usage when the allocation failed: includes the reserve, but not our own allocations.
+    reserve = _RESERVE if _reserve is None else 0
+    return use_from(statm, resource.getrlimit(resource.RLIMIT_AS)[0], reserve)
+
+
+def use_from(statm: bytes, limit: int, reserve: int = 0) -> tuple[int, int | None, str]:
+    """As :func:`process_memory`, from the contents of /proc/PID/statm and RLIMIT_AS."""
+    import resource
+
+    pages = statm.split()
     page = resource.getpagesize()
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit != resource.RLIM_INFINITY:
-        # Usage when the allocation failed: includes the reserve, but not our own allocations.
-        used = int(pages[0]) * page + (_RESERVE if _reserve is None else 0)
-        return min(used, limit), limit, "address space"
+        return min(int(pages[0]) * page + reserve, limit), limit, "address space"
     return int(pages[1]) * page, None, "resident memory"
 
 
 def resident_peak() -> int | None:
     """The largest resident memory of this process so far, in bytes; None if unknown."""
     with contextlib.suppress(OSError, ValueError), open("/proc/self/status", "rb") as file:
-        for line in file:
-            if line.startswith(b"VmHWM:"):
-                return int(line.split()[1]) * 1024
+        return peak_from(file.read())
     return None
+
+
+def peak_from(status: bytes) -> int | None:
+    """As :func:`resident_peak`, from the contents of /proc/PID/status."""
+    _, found, rest = status.partition(b"VmHWM:")
+    return int(rest.split()[0]) * 1024 if found else None

@@ -1,69 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``cyclewatch attach``: reports on a running process that does not use cyclewatch.
-
-The report is written by a script that runs in the process (``sys.remote_exec``, CPython 3.14).
-"""
+"""``cyclewatch attach``: reports on a running process that does not use cyclewatch."""
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import sys
-import tempfile
-import time
-from importlib.machinery import EXTENSION_SUFFIXES
-
 from cyclewatch import _native
-from cyclewatch.cli import convert_command, outputs, terminal
-from cyclewatch.cli.failures import Failure, Status
+from cyclewatch.cli import convert_command, outputs, remote_process, terminal
+from cyclewatch.cli.failures import Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-_OLDEST = (3, 14)
 _MAX_LIVE_OWNERS = 100  # groups in the report
-_PAUSE = 0.02  # seconds between checks of the folder
-_STARTED, _REPORT, _ERROR = "started", "report", "error"
-
-# Runs on the main thread of the process, in a namespace that is dropped afterwards. Loads the
-# extension without the package, so that nothing is added to sys.modules and no callback is
-# registered. Defines no function, because a function and its globals form a reference cycle.
-_SCRIPT = """\
-__name__ = "cyclewatch.attach"  # so that these variables are not reported
-import sys
-import _imp
-import posix
-from _frozen_importlib import ModuleSpec
-from _frozen_importlib_external import ExtensionFileLoader
-try:
-    open(folder + "/started", "xb").close()  # text mode needs an encoding
-    try:
-        # Loading the extension into a free-threaded or debug build could crash the process.
-        if _imp.extension_suffixes()[0] != suffix:
-            raise RuntimeError(f"it runs another build of CPython ({_imp.extension_suffixes()[0]})")
-        native = sys.modules.get("cyclewatch._native")
-        if native is None:
-            loader = ExtensionFileLoader("cyclewatch._native", library)
-            spec = ModuleSpec(loader.name, loader, origin=library)
-            native = _imp.create_dynamic(spec)
-            native.__spec__ = spec
-            _imp.exec_dynamic(native)
-        elif native.__version__ != version:
-            raise RuntimeError(f"the process already uses cyclewatch {native.__version__}")
-        name, text = "report", native.scan(2, True, devices, None, live_owners).to_json()
-    except Exception as error:
-        name, text = "error", f"{error}"
-    with open(folder + "/unfinished", "x", encoding="utf-8", errors="replace") as file:
-        file.write(text)
-    posix.rename(folder + "/unfinished", folder + "/" + name)
-except OSError:
-    pass  # cyclewatch attach has ended
-except KeyboardInterrupt:
-    import _thread
-    _thread.interrupt_main()  # the interrupt was meant for the program
-"""
+_EXAMINATION = "text = native.scan(2, True, devices, None, live_owners).to_json()"
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -73,174 +22,12 @@ def main(arguments: argparse.Namespace) -> int:
     outputs.refuse_to_replace(output, arguments.force)
     if output != "-":
         outputs.refuse_unwritable(output)
-    data = examine(arguments.pid, arguments.devices, arguments.timeout)
+    settings = {"devices": arguments.devices, "live_owners": _MAX_LIVE_OWNERS}
+    data = remote_process.examine(
+        "attach", arguments.pid, arguments.timeout, _EXAMINATION, settings
+    )
     report = _native.load_report(data, f"the report of process {arguments.pid}")
     outputs.write(output, convert_command.rendered(report, to), arguments.force)
     if output != "-":
         terminal.show(output)
     return Status.OK
-
-
-def examine(pid: int, devices: list[str], timeout: float) -> bytes:
-    """Scan the heap of a process, list its reachable tensors, and return the JSON report.
-
-    Args:
-        pid: The process.
-        devices: As for ``cyclewatch run``.
-        timeout: Maximum number of seconds to wait for the main thread of the process to run Python
-            code.
-
-    Raises:
-        Failure: The process cannot be examined.
-    """
-    _check_here()
-    _check_process(pid)
-    folder = tempfile.mkdtemp(prefix="cyclewatch-")
-    try:
-        _check_paths(pid, folder)
-        script = os.path.join(folder, "script.py")
-        settings = {
-            "folder": folder,
-            "library": _native.__file__,
-            "version": _native.__version__,
-            "suffix": EXTENSION_SUFFIXES[0],
-            "devices": devices,
-            "live_owners": _MAX_LIVE_OWNERS,
-        }
-        with open(script, "x", encoding="utf-8") as file:
-            file.writelines(f"{name} = {value!r}\n" for name, value in settings.items())
-            file.write(_SCRIPT)
-        _start(pid, script)
-        return _wait(pid, folder, timeout)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _check_here() -> None:
-    if not hasattr(sys, "remote_exec"):
-        here = ".".join(map(str, sys.version_info[:2]))
-        raise Failure(f"attach needs CPython 3.14 or later, but this is Python {here}")
-
-
-def _check_process(pid: int) -> None:
-    try:
-        owner = os.stat(f"/proc/{pid}").st_uid
-    except OSError:
-        raise Failure(f"there is no process {pid}") from None
-    state = _state(pid)
-    if state in ("Z", "X", ""):
-        raise Failure(f"process {pid} has ended")
-    if owner != os.geteuid():
-        raise Failure(f"process {pid} belongs to another user (uid {owner}); attach as that user")
-    if state in ("T", "t"):
-        raise Failure(f"process {pid} is stopped; continue it first (kill -CONT {pid})")
-    version = _version(pid)
-    if version == "":
-        raise Failure(f"process {pid} does not run CPython")
-    if version is not None and version != ".".join(map(str, sys.version_info[:2])):
-        older = tuple(map(int, version.split("."))) < _OLDEST
-        raise Failure(
-            f"process {pid} runs Python {version}"
-            + (
-                ", but attach needs 3.14 or later"
-                if older
-                else "; run cyclewatch with that version"
-            )
-        )
-
-
-def _state(pid: int) -> str:
-    """The state letter of the process from /proc/PID/stat; "" if the process has ended."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[0]
-    except OSError:
-        return ""
-
-
-def _version(pid: int) -> str | None:
-    """The Python version of the process, determined from the names of its mapped files.
-
-    "" if no mapped file belongs to Python; None if the files cannot be listed.
-    """
-    try:
-        with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as file:
-            found = re.search(r"/(?:lib)?python(3\.\d+)[^/\s]*$", file.read(), re.MULTILINE)
-    except OSError:
-        return None
-    return found[1] if found else ""
-
-
-def _check_paths(pid: int, folder: str) -> None:
-    """Fail if one of the paths names a different file in the mount namespace of the process."""
-    for path in (folder, os.path.abspath(_native.__file__)):
-        try:
-            is_same = os.path.samefile(f"/proc/{pid}/root{path}", path)
-        except PermissionError:
-            raise _not_permitted(pid) from None
-        except OSError:
-            is_same = False
-        if not is_same:
-            raise Failure(
-                f"process {pid} cannot access {path}, because the process is in another mount "
-                "namespace; run cyclewatch attach in its container"
-            )
-
-
-def _not_permitted(pid: int) -> Failure:
-    return Failure(
-        f"the system does not permit access to the memory of process {pid} "
-        "(see /proc/sys/kernel/yama/ptrace_scope)"
-    )
-
-
-def _start(pid: int, script: str) -> None:
-    try:
-        sys.remote_exec(pid, script)  # type: ignore[attr-defined,unused-ignore]
-    except PermissionError:
-        raise _not_permitted(pid) from None
-    except (OSError, RuntimeError) as error:
-        if _state(pid) in ("Z", "X", ""):
-            raise Failure(f"process {pid} has ended") from None
-        hint = ""
-        if "not enabled" in str(error):
-            where = "process " + str(pid) if "remote process" in str(error) else "this process"
-            hint = f" ({where} has PYTHON_DISABLE_REMOTE_DEBUG or -X disable-remote-debug)"
-        raise Failure(f"cannot attach to process {pid}: {error}{hint}") from None
-
-
-def _wait(pid: int, folder: str, timeout: float) -> bytes:
-    deadline = time.monotonic() + timeout
-    while True:
-        has_ended = _state(pid) in ("Z", "X", "")  # checked first, so that no file is missed
-        names = os.listdir(folder)
-        if _REPORT in names:
-            return _contents(folder, _REPORT)
-        if _ERROR in names:
-            text = _native.clean_text(_contents(folder, _ERROR).decode())
-            raise Failure(f"process {pid} cannot be examined: {text}")
-        if has_ended:
-            raise Failure(f"process {pid} has ended")
-        if _STARTED not in names and time.monotonic() > deadline:
-            _withdraw(pid)
-            raise Failure(
-                f"the main thread of process {pid} has not run Python code for {timeout:g} "
-                "seconds: it is stopped or running C code"
-            )
-        time.sleep(_PAUSE)
-
-
-def _contents(folder: str, name: str) -> bytes:
-    with open(os.path.join(folder, name), "rb") as file:
-        return file.read()
-
-
-def _withdraw(pid: int) -> None:
-    """Replace the pending script with an empty file.
-
-    The process would print an error if it tried to run a script that no longer exists.
-    """
-    try:
-        sys.remote_exec(pid, os.devnull)  # type: ignore[attr-defined,unused-ignore]
-    except (OSError, RuntimeError):
-        return  # the process has ended

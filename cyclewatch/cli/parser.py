@@ -189,7 +189,30 @@ def _add_attach(command: Callable[..., _Parser]) -> None:
         "as long as three collections take.",
     )
     options.add_settings(attach, ATTACH)
-    attach.option(
+    _add_process(attach)
+    _add_output(attach, "output file (default: cyclewatch-attach-<PID>.html)")
+
+    memory = command(
+        "memory",
+        "account for the memory of a running process",
+        "Print what a Python process that need not use cyclewatch has in use on one device: first "
+        "what most of it is and what to do next, then lines that add up, the reference cycles and "
+        "the largest groups of reachable tensors. The requirements of cyclewatch attach apply. The "
+        "main thread of the process pauses for about as long as six collections take.",
+    )
+    memory.option(
+        "--device",
+        metavar="NAME",
+        default="",
+        help="cpu, cuda or cuda:1 (default: the current CUDA device if the process has initialized "
+        "CUDA with torch, else the CPU)",
+    )
+    _add_process(memory)
+    _add_json(memory)
+
+
+def _add_process(parser: _Parser) -> None:
+    parser.option(
         "--timeout",
         metavar="SECONDS",
         kind=SECONDS,
@@ -197,8 +220,7 @@ def _add_attach(command: Callable[..., _Parser]) -> None:
         help="fail if the main thread of the process does not run Python code within this time "
         "(default: 10)",
     )
-    _add_output(attach, "output file (default: cyclewatch-attach-<PID>.html)")
-    attach.option("pid", metavar="PID", kind=COUNT, help="process id")
+    parser.option("pid", metavar="PID", kind=COUNT, help="process id")
 
 
 def _add_readers(command: Callable[..., _Parser]) -> None:

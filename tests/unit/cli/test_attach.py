@@ -13,84 +13,7 @@ import sys
 import pytest
 
 import cyclewatch
-from cyclewatch.cli import attach_command
-
-CHILD = """\
-import atexit, gc, sys, threading
-make = bytearray
-if sys.argv[1:] == ["torch"]:
-    import torch
-    make = torch.ones
-gc.disable()
-losses = [make(1000)]
-
-class Node:
-    pass
-
-def drop():
-    node = Node()
-    node.me = node
-    node.data = make(500)
-
-def traces():
-    numbers = [len(gc.callbacks), threading.active_count(), atexit._ncallbacks(), gc.isenabled()]
-    return [list(sys.modules), numbers, list(sys.path), list(globals())]
-
-drop()
-line = file = before = after = None
-before = traces()
-print("ready", flush=True)
-for line in sys.stdin:
-    with open(line.strip(), encoding="utf-8") as file:
-        exec(compile(file.read(), "script", "exec"), {})
-    after = traces()
-    print([new for old, new in zip(before, after) if old != new], flush=True)
-"""
-
-
-class Child:
-    """A Python process that reads the path of a script from stdin and executes the script."""
-
-    def __init__(self, *arguments):
-        # In development mode, CPython imports each codec whose name it checks.
-        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDEVMODE"}
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", CHILD, *arguments],
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stdout.readline() == "ready\n"
-        self.pid = self.process.pid
-
-    def execute(self, script):
-        print(script, file=self.process.stdin, flush=True)
-        return self.process.stdout.readline()
-
-
-@pytest.fixture
-def child(request):
-    libraries = getattr(request, "param", [])
-    for name in libraries:
-        pytest.importorskip(name)
-    child = Child(*libraries)
-    yield child
-    child.process.kill()
-    child.process.communicate()
-
-
-@pytest.fixture
-def remote_exec(monkeypatch, child):
-    """Installs a fake sys.remote_exec() that records its calls and has the child run the script."""
-    calls = []
-
-    def execute(pid, script):
-        calls.append((pid, script))
-        assert child.execute(script) == "[]\n"  # leaves no traces
-
-    monkeypatch.setattr(sys, "remote_exec", execute, raising=False)
-    return calls
+from cyclewatch.cli import remote_process
 
 
 @pytest.mark.parametrize("child", [["torch"]], indirect=True)
@@ -120,8 +43,8 @@ def test_error_in_the_process(command, remote_exec, child, tmp_path):
 
 
 def test_another_build_of_the_interpreter(command, remote_exec, child, monkeypatch, tmp_path):
-    suffix = attach_command.EXTENSION_SUFFIXES[0]
-    monkeypatch.setattr(attach_command, "EXTENSION_SUFFIXES", [".cpython-314t-x86_64-linux-gnu.so"])
+    suffix = remote_process.EXTENSION_SUFFIXES[0]
+    monkeypatch.setattr(remote_process, "EXTENSION_SUFFIXES", [".cpython-314t-x86_64-linux-gnu.so"])
     outcome = command("attach", str(child.pid), "-o", tmp_path / "x.json")
     expected = (
         f"process {child.pid} cannot be examined: it runs another build of CPython ({suffix})"
