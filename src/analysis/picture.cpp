@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::size_t kMostCycleItems = 12;
 constexpr std::size_t kMostCutsOffCycle = 14;
+// A picture of at most so many objects draws them all; a larger one draws one owner of each group.
+constexpr std::size_t kFewItems = 8;
 
 class Drawing {
   public:
@@ -100,14 +102,14 @@ class Drawing {
     }
 
     void draw_paths() {
+        const bool draw_all = walk_.nodes() <= kFewItems;
         std::unordered_set<std::uint64_t> groups;
         for (const ReachedOwner& reached : walk_.owners()) {
             if (picture_.items.size() >= model::kMaxPictureItems ||
                 groups.size() >= model::kMaxPictureItems) {
                 break;
             }
-            // Draw one owner of each group.
-            if (groups.insert(reached.group).second) {
+            if (groups.insert(reached.group).second || draw_all) {
                 draw_path(walk_.path_to(walk_.node_of(reached)));
             }
         }

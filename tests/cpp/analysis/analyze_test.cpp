@@ -359,6 +359,19 @@ TEST(Picture, IsBounded) {
     }
 }
 
+TEST(Picture, DrawsEveryObjectIfThereAreFew) {
+    const std::string pair = "A=m.Node B=m.Node A.link->B B.link->A ";
+    EXPECT_EQ(only(pair + "A.w->t:owner(8) B.w->u:owner(8)").picture.omitted_items, 0U);
+    // One of each group of equal tensors.
+    std::string tensors;
+    for (int i = 0; i < 7; ++i) {
+        tensors += "A.w->l:list l[" + std::to_string(i) + "]->t" + std::to_string(i) + ":owner(8) ";
+    }
+    const model::Picture many = only(pair + tensors).picture;
+    EXPECT_EQ(many.items.size(), 4U);
+    EXPECT_EQ(many.omitted_items, 6U);
+}
+
 TEST(Cycle, IsBounded) {
     const model::Finding finding = only(ring(1000));
     ASSERT_EQ(finding.cycle.size(), 200U);
