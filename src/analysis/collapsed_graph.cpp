@@ -322,6 +322,26 @@ bool CollapsedGraph::is_child_of_module(std::uint32_t edge) const {
     return raw->nodes[index_of(raw->edges[into].target)].role == model::PartRole::nn_children;
 }
 
+std::vector<std::uint32_t> CollapsedGraph::copies_in_f_locals(std::uint32_t edge) const {
+    const std::uint32_t frame = edges[edge].holder;
+    std::vector<std::uint32_t> copies;
+    if (edges[edge].label.kind != EdgeKind::local || !is(frame, NodeKind::frame)) {
+        return copies;
+    }
+    for (std::uint32_t e = first[frame]; e < first[frame + 1]; ++e) {
+        if (edges[e].label.kind != EdgeKind::member || label_name(e) != "f_locals") {
+            continue;
+        }
+        for (std::uint32_t copy = first[targets[e]]; copy < first[targets[e] + 1]; ++copy) {
+            if (targets[copy] == targets[edge] &&
+                (targets[copy] == frame || label_name(copy) == label_name(edge))) {
+                copies.push_back(copy);
+            }
+        }
+    }
+    return copies;
+}
+
 CollapsedGraph collapse(const ReferenceGraph& graph, const std::vector<char>& keep) {
     CollapsedGraph collapsed = Collapse(graph, keep).run();
     mark_class_tuples(collapsed);

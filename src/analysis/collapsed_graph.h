@@ -54,6 +54,10 @@ struct CollapsedGraph {
     }
     // True for a parameter, buffer or submodule of a torch.nn.Module.
     [[nodiscard]] bool is_child_of_module(std::uint32_t edge) const;
+    // For a variable of a frame: the entries in the dict that `frame.f_locals` has created (before
+    // CPython 3.13), which outlive the variable. These are the entry of the same name and object,
+    // and, for a variable that refers to its own frame, all entries that do.
+    [[nodiscard]] std::vector<std::uint32_t> copies_in_f_locals(std::uint32_t edge) const;
     [[nodiscard]] bool is(std::uint32_t n, model::NodeKind kind) const {
         return node(n).kind == kind;
     }

@@ -121,7 +121,8 @@ class CutSearch {
     }
 
     // Adds the references that go through the same variable, because one assignment clears them
-    // all. With `all_of_kind`, also adds the references that the same line of code creates.
+    // all, and the copies of a variable in `f_locals`, which would not exist without it. With
+    // `all_of_kind`, also adds the references that the same line of code creates.
     [[nodiscard]] Candidate widened(Candidate candidate, bool all_of_kind) const {
         const std::uint32_t edge = candidate.edges.front();
         const std::uint32_t cell = collapsed(edge).cell;
@@ -129,6 +130,10 @@ class CutSearch {
             if (e != edge && collapsed(e).cell == cell) {
                 candidate.edges.push_back(e);
             }
+        }
+        for (const std::uint32_t copy : graph_.copies_in_f_locals(component_.edges[edge])) {
+            const auto at = std::ranges::find(component_.edges, copy);
+            candidate.edges.push_back(static_cast<std::uint32_t>(at - component_.edges.begin()));
         }
         note_variable(candidate, graph_, component_.edges[edge]);
         if (all_of_kind) {

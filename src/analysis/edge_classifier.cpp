@@ -127,7 +127,7 @@ class EdgeClassifier {
             return kGeneratorLocal;
         }
         if (target_ == holder_) {
-            return kFrameInOwnLocal;
+            return graph_.copies_in_f_locals(edge_).empty() ? kFrameInOwnLocal : kFrameAlsoInLocals;
         }
         switch (graph_.node(target_).kind) {
             case NodeKind::exception:

@@ -11,6 +11,7 @@
 namespace cyclewatch::analysis::patterns {
 
 inline constexpr Evidence kFrameInOwnLocal{"frame-in-own-local", "", 110};
+inline constexpr Evidence kFrameAlsoInLocals{"frame-in-own-local", "f-locals", 110};
 inline constexpr Evidence kExecNamespace{"exec-namespace", "", 110};
 inline constexpr Evidence kFrameInOwnContainer{"frame-in-own-local", "container", 108};
 inline constexpr Evidence kExceptionInFrame{"exception-in-frame", "", 105};

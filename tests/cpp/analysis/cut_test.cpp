@@ -332,6 +332,26 @@ TEST(Cut, TakesNoObjectForTheParentThatOnlyItsChildrenAndTheirHelpersHold) {
         << finding.remedy;
 }
 
+// `frame.f_locals` of a function's own frame contains a copy of `frame`.
+TEST(Cut, CountsCopiesInLocalsToTheVariableThatStoresTheFrame) {
+    const model::Finding finding = only_finding(
+        "f:frame=m.f@/app/a.py:7 f/local:frame->f f/f_locals->d:dict d['frame']->f "
+        "f/local:names->d d['data']->t:owner(8) f/local:data->t");
+    EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{"local:frame"}));
+    EXPECT_EQ(finding.pattern, "frame-in-own-local");
+    EXPECT_EQ(finding.freed_share, 1);
+    EXPECT_EQ(finding.advice.find("finally"), std::string::npos) << "del leaves the copy";
+}
+
+// The variable was assigned again, so the copy has another name.
+TEST(Cut, CountsAnOlderCopyInLocalsToTheVariableThatStoresTheFrame) {
+    const model::Finding finding = only_finding(
+        "f:frame=m.f@/app/a.py:7 f/local:me->f f/f_locals->d:dict d['frame']->f "
+        "f/local:data->t:owner(8)");
+    EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{"local:me"}));
+    EXPECT_EQ(finding.freed_share, 1);
+}
+
 // Two attributes store frames; ten variables and namespace entries lead back to the hub.
 TEST(Cut, CutsStoredFramesInsteadOfTheVariablesThatLeadBack) {
     std::string text =
