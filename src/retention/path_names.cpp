@@ -220,10 +220,11 @@ std::string full_name(PyObject* object) {
 }
 
 PathText::PathText(const HeapGraph& graph,
+                   const Roots& roots,
                    const Root* root,
                    const RawPath& path,
                    const std::vector<Step>& steps)
-    : graph_(graph), root_(root), path_(path), steps_(steps) {}
+    : graph_(graph), roots_(roots), root_(root), path_(path), steps_(steps) {}
 
 bool PathText::is_step_in_root() const {
     if (root_ == nullptr || steps_.empty()) {
@@ -306,6 +307,14 @@ std::string PathText::c_code() const {
     return "C code";
 }
 
+std::string PathText::thread_name() const {
+    if (root_ == nullptr || root_->thread == 0) {
+        return {};
+    }
+    const std::string name = base::clean_text(name_of_thread(root_->thread));
+    return name.empty() ? std::to_string(root_->thread) : name;
+}
+
 model::PathRoot PathText::root() const {
     model::PathRoot result;
     if (root_ == nullptr) {
@@ -330,9 +339,8 @@ model::PathRoot PathText::root() const {
     } else if (root_->kind == RootKind::module_global) {
         text = "module " + text;
     }
-    if (root_->thread != 0) {
-        const std::string name = name_of_thread(root_->thread);
-        text = "thread " + (name.empty() ? std::to_string(root_->thread) : name) + ": " + text;
+    if (const std::string thread = thread_name(); !thread.empty()) {
+        text = "thread " + thread + ": " + text;
     }
     if (root_->code != nullptr) {
         result.location = place(capture::path_of(root_->code),

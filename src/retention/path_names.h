@@ -50,6 +50,17 @@ struct Step {
            (step.label.kind == model::EdgeKind::member && step.label.name == "cached_result");
 }
 
+// True for the reference of an exception to its traceback.
+[[nodiscard]] inline bool is_traceback(const Step& step) {
+    return step.label.kind == model::EdgeKind::member && step.label.name == "__traceback__";
+}
+
+// True for a variable of a suspended generator or coroutine.
+[[nodiscard]] inline bool is_of_generator(const Step& step) {
+    return step.label.kind == model::EdgeKind::local && step.from != nullptr &&
+           (PyGen_CheckExact(step.from) != 0 || PyCoro_CheckExact(step.from) != 0);
+}
+
 // "model.Engine", "function model.Engine.run", "class model.Engine", "module model".
 [[nodiscard]] std::string full_name(PyObject* object);
 
@@ -57,6 +68,7 @@ class PathText {
   public:
     // `root`: null for an anonymous root. The arguments must outlive this object.
     PathText(const HeapGraph& graph,
+             const Roots& roots,
              const Root* root,
              const RawPath& path,
              const std::vector<Step>& steps);
@@ -83,10 +95,21 @@ class PathText {
     [[nodiscard]] std::string first_variable() const;
     // remedy_for(), unless the step holds a view.
     [[nodiscard]] std::string removal_of(std::size_t at) const;
+    // How to clear the functools.lru_cache to which step `at` belongs.
+    [[nodiscard]] std::string clearing_of_cache(std::size_t at) const;
+    // How to remove a variable of a frame of a function that has ended. `frame`: an expression for
+    // the frame or its traceback.
+    [[nodiscard]] std::string clearing_of_frame(std::size_t at, const std::string& frame) const;
+    // How to remove a reference of an exception to its traceback.
+    [[nodiscard]] std::string removal_of_traceback(std::size_t at) const;
+    [[nodiscard]] bool is_handled(std::size_t at) const;
+    // The name or number of the root's thread; "" for the calling thread.
+    [[nodiscard]] std::string thread_name() const;
     [[nodiscard]] std::string suffix_at(std::size_t at) const;
     [[nodiscard]] std::string folded(std::vector<std::string>& holders) const;
 
     const HeapGraph& graph_;
+    const Roots& roots_;
     const Root* root_;
     const RawPath& path_;
     const std::vector<Step>& steps_;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "base/text.h"
 #include "capture/labelers/text.h"
+#include "capture/object_summary.h"
 #include "retention/path_names.h"
 
 namespace cyclewatch::retention {
@@ -35,6 +37,19 @@ bool is_part_of_function(const Step& step) {
            step.label.kind == EdgeKind::attribute || step.label.kind == EdgeKind::slot;
 }
 
+// " of `train()` (train.py:12)": the frame that has caught the exception of a traceback.
+std::string handler_text(PyObject* object) {
+    if (PyTraceBack_Check(object) == 0) {
+        return {};
+    }
+    const auto* const traceback = reinterpret_cast<PyTracebackObject*>(object);
+    auto* const frame = reinterpret_cast<PyObject*>(traceback->tb_frame);
+    const capture::ObjectSummary handler = capture::summarize(frame);
+    const std::string file = handler.path.substr(handler.path.find_last_of("/\\") + 1);
+    return base::clean_text(" of `" + std::string(base::last_part(handler.name)) + "()` (" + file +
+                            ":" + std::to_string(handler.line) + ")");
+}
+
 std::string remedy_of_hook(const Step& hook) {
     return "keep the handle that the registration of the " + hook.label.name +
            " returns, and call `handle.remove()`";
@@ -58,8 +73,10 @@ std::string PathText::removal_of(std::size_t at) const {
     const std::string holder = at == 0 && is_step_in_root() ? "" : holder_of(at);
     std::string text;
     const auto end = steps_.begin() + static_cast<std::ptrdiff_t>(at);
-    if (std::any_of(end, steps_.end(), is_of_cached_call)) {
-        return "call `cache_clear()` on the cached function" + line_of(reference);
+    if (const auto cached = std::find_if(end, steps_.end(), is_of_cached_call);
+        cached != steps_.end()) {
+        return clearing_of_cache(static_cast<std::size_t>(cached - steps_.begin())) +
+               line_of(reference);
     }
     const auto is_hook = [](const Step& each) { return each.label.kind == EdgeKind::hook; };
     const auto hook = std::find_if(steps_.begin(), end, is_hook);
@@ -70,6 +87,16 @@ std::string PathText::removal_of(std::size_t at) const {
         case EdgeKind::hook:
             return remedy_of_hook(step);
         case EdgeKind::local:
+            if (is_of_generator(step)) {
+                return holder.empty() ? "" : "call `" + holder + ".close()`";
+            }
+            if (at > 0) {
+                return holder.empty() ? "" : clearing_of_frame(at, holder);
+            }
+            if (const std::string thread = thread_name(); !thread.empty()) {
+                return "end the call of `" + base::clean_text(root_name()) + "` in thread `" +
+                       thread + "`" + line_of(reference);
+            }
             return "delete the variable `" + step.label.name + "` of " +
                    base::clean_text(root_name()) + line_of(reference);
         case EdgeKind::closure:
@@ -89,8 +116,59 @@ std::string PathText::removal_of(std::size_t at) const {
         case EdgeKind::opaque_key_value:
             return holder.empty() ? "" : "remove it from `" + holder + "`" + line_of(reference);
         default:
-            return {};
+            return is_traceback(step) ? removal_of_traceback(at) : "";
     }
+}
+
+// Only the interpreter can delete a variable of a function that has ended.
+std::string PathText::clearing_of_frame(std::size_t at, const std::string& frame) const {
+    const bool is_traceback =
+        PyTraceBack_Check(graph_.object(path_.nodes[steps_[at - 1].cut_at])) != 0;
+    return is_traceback ? "call `traceback.clear_frames(" + frame + ")`"
+                        : "call `" + frame + ".clear()`";
+}
+
+// A function that captures the cached function, such as a wrapper, does not have its methods.
+std::string PathText::clearing_of_cache(std::size_t at) const {
+    if (at == 0 || steps_[at - 1].label.kind != EdgeKind::closure) {
+        return "call `cache_clear()` on the cached function";
+    }
+    const std::string name = base::clean_text(steps_[at - 1].label.name);
+    const std::string wrapper = holder_of(at - 1);
+    const std::string hidden = "`" + name + "`, the cached function that a wrapper hides";
+    return wrapper.empty() ? "call `cache_clear()` on " + hidden
+                           : "call `inspect.getclosurevars(" + wrapper + ").nonlocals['" + name +
+                                 "'].cache_clear()`, because a wrapper hides the cached function";
+}
+
+// True if a thread still handles the exception that refers to the traceback of step `at`.
+bool PathText::is_handled(std::size_t at) const {
+    const std::uint32_t position = steps_[at].cut_at;
+    if (position == 0) {
+        return false;
+    }
+    return std::ranges::any_of(roots_.of(path_.nodes[position - 1]), [](const Root& root) {
+        return root.kind == model::RootKind::exception;
+    });
+}
+
+std::string PathText::removal_of_traceback(std::size_t at) const {
+    const bool is_unnamed =
+        at <= 1 && root_ != nullptr && root_->kind == model::RootKind::exception;
+    const std::string exception = is_unnamed ? "sys.exception()" : holder_of(at);
+    const std::string removal =
+        exception.empty() ? "" : "set `" + exception + ".__traceback__` to None";
+    if (!is_handled(at)) {
+        return removal;
+    }
+    // The first frame of the traceback is the one that has caught the exception.
+    PyObject* const traceback = graph_.object(path_.nodes[steps_[at].cut_at]);
+    const std::string block = "the `except` block" + handler_text(traceback) +
+                              ", which still handles " + full_name(steps_[at].from);
+    const std::string thread = thread_name();
+    return !thread.empty()   ? "let thread `" + thread + "` leave " + block
+           : removal.empty() ? "leave " + block
+                             : "leave " + block + ", or " + removal + " in it";
 }
 
 }  // namespace cyclewatch::retention

@@ -233,7 +233,16 @@ class Folding {
 
 // How likely it is that the program forgot to remove the reference, least likely first; `never` if
 // a program cannot remove the reference. Deleting a variable may free much more than the object.
-enum class CutRank : std::uint8_t { never, part, variable, attribute, named_entry, entry, hook };
+enum class CutRank : std::uint8_t {
+    never,
+    variable_of_frame,
+    part,
+    variable,
+    attribute,
+    named_entry,
+    entry,
+    hook
+};
 
 CutRank rank_of(const Step& step, bool is_first) {
     switch (step.label.kind) {
@@ -241,7 +250,9 @@ CutRank rank_of(const Step& step, bool is_first) {
         case EdgeKind::slot:
             return step.role == PartRole::nn_children ? CutRank::part : CutRank::attribute;
         case EdgeKind::local:  // only the running function can remove it
-            return is_first ? CutRank::variable : CutRank::part;
+            return is_first                ? CutRank::variable
+                   : is_of_generator(step) ? CutRank::part
+                                           : CutRank::variable_of_frame;
         case EdgeKind::closure:
             return CutRank::part;
         case EdgeKind::key_value:
@@ -257,7 +268,7 @@ CutRank rank_of(const Step& step, bool is_first) {
         case EdgeKind::index:
             return step.in_tuple ? CutRank::never : CutRank::entry;
         default:
-            return CutRank::never;
+            return is_traceback(step) ? CutRank::part : CutRank::never;
     }
 }
 
@@ -405,7 +416,7 @@ model::RetentionPath describe(const HeapGraph& graph,
                               Labels& labels) {
     const Root* const root = path.root == kAnonymous ? nullptr : &roots.all()[path.root];
     const std::vector<Step> steps = Folding(graph, root, path, labels).steps();
-    PathText text(graph, root, path, steps);
+    PathText text(graph, roots, root, path, steps);
     model::RetentionPath result;
     result.root = text.root();
     result.references = text.references();

@@ -8,9 +8,12 @@ import contextlib
 import ctypes
 import functools
 import gc
+import inspect
+import re
 import signal
 import sys
 import threading
+import traceback
 import types
 import weakref
 
@@ -41,6 +44,12 @@ def nothing_shared():
 
 def texts(target, paths=1):
     return [str(path) for path in cyclewatch.why_alive(target, paths)]
+
+
+def follow(remedy, **names):
+    """Run the code in the remedy: a call, or an assignment of None."""
+    code = remedy.split("`")[1]
+    exec(code if code.endswith(")") else f"{code} = None", names)
 
 
 def dropped():
@@ -267,6 +276,117 @@ def test_one_of_two_references_to_a_traceback_is_not_a_cut():
     path = cyclewatch.why_alive(references[0])[0]
     assert str(path).endswith(" -> fail() local thing")
     assert (path.cut.label, path.cut_frees) == ("local:thing", True)
+    follow(path.remedy, shared=shared, traceback=traceback, Registry=Registry)
+    assert references[0]() is None
+
+
+def keep_frames(handle):
+    """Call `handle` in an except block, and return a weak reference to a variable of a frame."""
+    references = []
+
+    def fail():
+        thing = Thing()
+        references.append(weakref.ref(thing))
+        raise ValueError
+
+    def work():
+        try:
+            fail()
+        except ValueError as error:
+            handle(error, references[0])
+
+    work()
+    return references[0]
+
+
+def test_the_except_block_that_handles_an_exception_is_named():
+    seen = []
+
+    def handle(error, reference):
+        path = cyclewatch.why_alive(reference)[0]
+        seen.append(path.remedy)
+        follow(path.remedy.split(", or ")[1], error=error)
+        assert reference() is None
+
+    keep_frames(handle)
+    assert re.fullmatch(
+        r"leave the `except` block of `work\(\)` \(test_retention.py:[0-9]+\), which still handles "
+        r"ValueError, or set `\w+.__traceback__` to None in it",
+        seen[0],
+    )
+
+
+def test_an_exception_without_a_name_is_found_by_the_interpreter():
+    references = []
+
+    def fail():
+        thing = Thing()
+        references.append(weakref.ref(thing))
+        raise ValueError
+
+    try:
+        fail()
+    except ValueError:
+        path = cyclewatch.why_alive(references[0])[0]
+        follow(path.remedy.split(", or ")[1], sys=sys)
+        assert references[0]() is None
+
+
+def test_the_except_block_of_another_thread_is_named():
+    started, ends = threading.Event(), threading.Event()
+    references = []
+
+    def handle(_, reference):
+        references.append(reference)
+        started.set()
+        ends.wait()
+
+    thread = threading.Thread(target=keep_frames, args=(handle,), name="loader")
+    thread.start()
+    started.wait()
+    try:
+        path = cyclewatch.why_alive(references[0])[0]
+    finally:
+        ends.set()
+        thread.join()
+    assert path.remedy.startswith("let thread `loader` leave the `except` block of `work()`")
+    assert references[0]() is None
+
+
+def test_a_generator_with_two_holders_is_closed():
+    references = []
+
+    def batches():
+        thing = Thing()
+        references.append(weakref.ref(thing))
+        yield
+
+    shared.append(batches())
+    next(shared[0])
+    Registry.entries["batches"] = shared[0]
+    path = cyclewatch.why_alive(references[0])[0]
+    assert path.cut_frees
+    follow(path.remedy, shared=shared, Registry=Registry)
+    assert references[0]() is None
+
+
+def hide_cache():
+    cached = functools.lru_cache(Thing)
+
+    def wrapper():
+        return [cached()]
+
+    return wrapper
+
+
+def test_a_cached_function_that_a_wrapper_hides_is_cleared():
+    wrapper = hide_cache()
+    shared.append(wrapper)
+    reference = weakref.ref(wrapper()[0])
+    path = cyclewatch.why_alive(reference)[0]
+    assert not hasattr(wrapper, "cache_clear")
+    follow(path.remedy, shared=shared, wrapper=wrapper, inspect=inspect)
+    assert reference() is None
 
 
 def test_second_path_begins_with_another_attribute_of_the_module():
