@@ -15,8 +15,8 @@ namespace cyclewatch::format {
 // The complete report. `indent` < 0: on one line.
 [[nodiscard]] std::string write_json(const model::Report& report, int indent = 2);
 
-// The report on one line, with '<', '>' and '&' escaped for an HTML <script> element.
-[[nodiscard]] std::string write_script_safe_json(const model::Report& report);
+// `json` with '<', '>' and '&' escaped for an HTML <script> element.
+[[nodiscard]] std::string script_safe(std::string_view json);
 
 // The report on one line. `by_process` is stored in columns, so that the output is smaller and
 // faster to parse. Used only for HTML pages that contain the report in compressed form.

@@ -121,11 +121,10 @@ std::string write_json_to_pack(const model::Report& report) {
     return write(report, -1, true);
 }
 
-std::string write_script_safe_json(const model::Report& report) {
-    const std::string plain = write_json(report, -1);
+std::string script_safe(std::string_view json) {
     std::string safe;
-    safe.reserve(plain.size() + plain.size() / 16);
-    for (const char c : plain) {
+    safe.reserve(json.size() + json.size() / 16);
+    for (const char c : json) {
         // In JSON, '<', '>' and '&' occur only in strings, where they may be written as \u escapes.
         safe += c == '<'   ? "\\u003c"
                 : c == '>' ? "\\u003e"

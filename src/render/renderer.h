@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,8 +34,11 @@ enum class Format { text, json, dot, svg, html };
 inline constexpr std::size_t kUsualWidth = 100;  // columns
 
 // Summary, cards (largest first), overhead and notes, without color. ASCII, except for names and
-// source code from the program.
-[[nodiscard]] std::string render_text(const model::Report& report, std::size_t width = kUsualWidth);
+// source code from the program. Counts the findings after the first `most_cards`.
+[[nodiscard]] std::string render_text(
+    const model::Report& report,
+    std::size_t width = kUsualWidth,
+    std::size_t most_cards = std::numeric_limits<std::size_t>::max());
 
 inline constexpr std::size_t kMaxCardLines = 25;
 

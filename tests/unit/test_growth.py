@@ -192,7 +192,7 @@ def test_report_contains_what_grows(buffers, tmp_path):
     report = run(keep).report()
     text = report.to_text(width=200)
     assert "into the run:\n  +1000 B per step: 6 x " in text
-    assert "What grows?" in report.to_html()
+    assert "\nGrows" in report.to_html()
     report.save(tmp_path / "report.json")
     for loaded in (
         cyclewatch.Report.load(tmp_path / "report.json"),

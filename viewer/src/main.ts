@@ -1,38 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds the interactive parts of the page: filters, charts, zoom, copy buttons, verdicts. The page is
-// readable without this script.
+// Draws the page from the embedded report: cards, filters, charts, verdicts. Without this script, the page shows the text
+// report.
 import "./style/theme.css";
 import "./style/overview.css";
 import "./style/cards.css";
 import "./style/panels.css";
 import { PageCopy } from "./report/save";
-import { readReport } from "./report/read";
-import { enhanceCards, showChosenFindings, unfoldCards } from "./findings/cards";
+import { readReport, readTexts } from "./report/read";
+import { drawCards, showChosenFindings } from "./findings/cards";
 import { addEditorChoice } from "./findings/editors";
 import { State } from "./findings/state";
 import { addTools } from "./findings/tools";
 import { showLive } from "./live/live";
+import { findingBars } from "./overview/bars";
+import { footer, generationsPanel } from "./overview/closing";
+import { devicesPanel } from "./overview/devices";
+import { programFacts } from "./overview/program";
+import { byId } from "./page/dom";
 import { drawRanks } from "./ranks/ranks";
+import { ranksPanel } from "./ranks/table";
 import { drawTimeline } from "./timeline/timeline";
 
 async function start(copy: PageCopy): Promise<void> {
-    const report = await readReport(document);
+    const [report, texts] = await Promise.all([readReport(document), readTexts(document)]);
+    byId("program").append(...programFacts(report, texts));
+    byId("overview").append(...findingBars(report), ...devicesPanel(texts));
+    byId("by-process").append(...ranksPanel(report));
+    drawCards(report, texts, copy);
+    byId("closing").append(...generationsPanel(report, texts), footer(report, texts));
     const state = new State(report);
     addTools(state);
     showChosenFindings(state);
     drawTimeline(state);
     drawRanks(state);
+    showLive(report, texts);
     if (report.findings.length > 0 || document.getElementById("live") !== null) {
         addEditorChoice();
     }
-    enhanceCards(report, copy);
-    showLive(report);
     document.documentElement.dataset.ready = "";
+}
+
+// Shows what browsers without scripts show. Other browsers parse the contents of <noscript> as text.
+function showText(): void {
+    const text = document.querySelector("noscript");
+    const page = new DOMParser().parseFromString(text?.textContent ?? "", "text/html");
+    text?.replaceWith(...page.body.childNodes);
 }
 
 // PageCopy must be created before the document changes.
 start(new PageCopy()).catch((error: unknown) => {
-    // Show all cards without controls.
-    unfoldCards();
+    showText();
     console.error("cyclewatch:", error);
 });

@@ -61,6 +61,13 @@ def single():
     return report
 
 
+def backticks():
+    """Advice with code between backticks."""
+    report = golden()
+    report["findings"][0]["advice"] = "Call `model.close()`, or a ` b"
+    return report
+
+
 def merged():
     """Eight ranks; the first finding occurred on all of them, the others on some."""
     report = golden()
@@ -363,7 +370,7 @@ def main():
     """Write all reports."""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for make in (golden, quiet, single, merged, hostile, live, only_live, many):
+    for make in (golden, quiet, single, backticks, merged, hostile, live, only_live, many):
         source = folder / f"{make.__name__}.json"
         source.write_text(json.dumps(make()), encoding="ascii")
         page = folder / f"{make.__name__}.html"

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "format/json.h"
+#include "render/html/page_texts.h"
 #include "render/renderer.h"
 
 namespace cyclewatch::render {
@@ -134,11 +135,19 @@ std::string report_element(const model::Report& report) {
     const std::string to_pack = format::write_json_to_pack(report);
     std::string json;
     if (to_pack.size() <= kLongestPlainJson) {
-        json = format::write_script_safe_json(report);
+        json = format::script_safe(format::write_json(report, -1));
     }
     const bool packed = json.empty() || json.size() > kLongestPlainJson;
     std::string out(packed ? kPackedStart : kPlainStart);
     return out.append(packed ? pack(to_pack) : json).append(kEnd).append("\n");
+}
+
+std::string texts_element(const model::Report& report) {
+    const std::string json = page_texts(report);
+    const bool packed = json.size() > kLongestPlainJson;
+    std::string out = R"(<script type="application/json" id="cyclewatch-texts")";
+    out.append(packed ? R"( data-packed="gzip-base64">)" : ">");
+    return out.append(packed ? pack(json) : format::script_safe(json)).append(kEnd).append("\n");
 }
 
 base::Result<std::string> find_embedded_report(std::string_view page) {

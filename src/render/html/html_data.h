@@ -21,7 +21,10 @@ inline constexpr std::size_t kLongestUnpackedJson = std::size_t{1} << 30;
 // The <script> element with the report. Browsers do not execute it.
 [[nodiscard]] std::string report_element(const model::Report& report);
 
-// The JSON in a page.
+// The <script> element with page_texts(). Long texts are compressed, like a report.
+[[nodiscard]] std::string texts_element(const model::Report& report);
+
+// The JSON of the report in a page.
 [[nodiscard]] base::Result<std::string> find_embedded_report(std::string_view page);
 
 // Compresses `text` with gzip and encodes the result as base64.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Renders a self-contained page: the markup is generated here, styles and scripts come from
-// viewer/shell.html, and the report is embedded as JSON. The page makes no network requests and is
-// readable without scripts.
+// Renders a self-contained page: viewer/shell.html with the report as JSON, which its script draws.
+// Without scripts, the page shows the text report. The page makes no network requests.
 #pragma once
 
 #include <functional>
@@ -13,14 +12,14 @@
 
 namespace cyclewatch::render {
 
-// Maps the name of each placeholder to its content: "title" (escaped text), "opening", "bars",
-// "ranks", "live", "findings", "closing" and "report" (markup).
+// Maps the name of each placeholder to its content: "title", "summary", "remedy" and "text"
+// (escaped text), "report" and "texts" (markup).
 using PageParts = std::map<std::string, std::string, std::less<>>;
 
 // viewer/shell.html, embedded at build time.
 [[nodiscard]] std::string_view page_shell();
 
-// Replaces placeholders such as `<!--fill:opening-->`. Unknown placeholders are removed.
+// Replaces placeholders such as `<!--fill:summary-->`. Unknown placeholders are removed.
 [[nodiscard]] std::string fill_shell(std::string_view shell, const PageParts& parts);
 
 // The parts that render_html() inserts into the shell.

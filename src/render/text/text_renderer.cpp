@@ -211,9 +211,10 @@ std::string_view heading_of(model::Status status) {
 void append_section(std::string& out,
                     const model::Report& report,
                     std::size_t width,
+                    std::size_t most_cards,
                     std::string heading,
                     const std::function<bool(const Finding&)>& belongs) {
-    for (std::size_t i = 0; i < report.findings.size(); ++i) {
+    for (std::size_t i = 0; i < std::min(report.findings.size(), most_cards); ++i) {
         if (!belongs(report.findings[i])) {
             continue;
         }
@@ -226,19 +227,27 @@ void append_section(std::string& out,
 }
 
 // New findings that no collection frees have a section of their own.
-void append_findings(std::string& out, const model::Report& report, std::size_t width) {
+void append_findings(std::string& out,
+                     const model::Report& report,
+                     std::size_t width,
+                     std::size_t most_cards) {
     for (const model::Status status : kStatuses) {
-        append_section(
-            out, report, width, std::string(heading_of(status)), [&](const Finding& each) {
-                return each.status == status && !is_never_freed(each);
-            });
+        const auto belongs = [&](const Finding& each) {
+            return each.status == status && !is_never_freed(each);
+        };
+        append_section(out, report, width, most_cards, std::string(heading_of(status)), belongs);
         if (status == model::Status::fresh) {
             append_section(out,
                            report,
                            width,
+                           most_cards,
                            "Never freed. " + std::string(kNeverFreedSentence),
                            is_never_freed);
         }
+    }
+    if (report.findings.size() > most_cards) {
+        out +=
+            "\nand " + base::counted(report.findings.size() - most_cards, "smaller finding") + "\n";
     }
 }
 
@@ -320,14 +329,14 @@ std::string render_card(const Finding& finding, std::size_t rank, std::size_t wi
     return text;
 }
 
-std::string render_text(const model::Report& report, std::size_t width) {
+std::string render_text(const model::Report& report, std::size_t width, std::size_t most_cards) {
     std::string out;
     std::string sentence = summary_sentence(report);
     if (!report.findings.empty()) {
         sentence += " " + remedy_sentence(report);
     }
     append_wrapped(out, sentence, width, "");
-    append_findings(out, report, width);
+    append_findings(out, report, width, most_cards);
     append_growing(out, report, width);
     append_live_owners(out, report, width);
     append_devices(out, report, width);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/device_text.h"
-#include "render/html/html_parts.h"
 #include "render/renderer.h"
 #include "support/sample_report.h"
 
@@ -12,7 +11,6 @@ namespace cyclewatch::render {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
 
@@ -58,7 +56,6 @@ TEST(DeviceText, OmitsUnknownFacts) {
               "PCI 0000:65:00.0, driver for CUDA 12.8, pending error cudaErrorIllegalAddress");
     EXPECT_EQ(memory_sentence(record.memory), "");
     EXPECT_EQ(dead_share_sentence(record), "");
-    EXPECT_THAT(devices_section(report), Not(HasSubstr("<svg")));
 }
 
 TEST(DeviceText, DescribesTheMemoryWhenTheReportWasWritten) {
@@ -69,8 +66,6 @@ TEST(DeviceText, DescribesTheMemoryWhenTheReportWasWritten) {
         "When the report was written: 2.0 GiB live tensors, 78.0 GiB free.";
     EXPECT_EQ(memory_sentence(record.memory_now), sentence);
     EXPECT_THAT(render(report, Format::text), HasSubstr(sentence));
-    EXPECT_THAT(devices_section(report),
-                HasSubstr("class=\"memory-live\" x=\"0\" y=\"0\" width=\"25\""));
 }
 
 TEST(DeviceText, NamesTheRankInAMergedReport) {
@@ -81,11 +76,9 @@ TEST(DeviceText, NamesTheRankInAMergedReport) {
                 HasSubstr("rank 3, cuda:1: NVIDIA"));
 }
 
-TEST(DeviceText, IsPartOfTextAndPage) {
+TEST(DeviceText, IsPartOfTheText) {
     const model::Report report = report_with_device();
     EXPECT_THAT(render(report, Format::text), HasSubstr("cuda:1: NVIDIA H100 80GB HBM3, 80.0 GiB"));
-    EXPECT_THAT(devices_section(report), HasSubstr("class=\"memory-dead\" x=\"12.5\""));
-    EXPECT_EQ(devices_section({}), "");
 }
 
 TEST(DeviceText, CountsDevicesThatAreNotShown) {

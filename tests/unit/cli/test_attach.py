@@ -31,7 +31,7 @@ def test_report_of_a_process_that_does_not_use_cyclewatch(command, remote_exec, 
     assert not os.path.exists(os.path.dirname(remote_exec[0][1]))
     text = command("show", tmp_path / name, "--width", "200").out
     assert "s into the run:\n  3.9 KiB: 1 x torch.Tensor [1000] float32 on cpu, other, " in text
-    assert "What is alive?" in report.to_html()
+    assert "\nAlive at " in report.to_html()
 
 
 def test_error_in_the_process(command, remote_exec, child, tmp_path):

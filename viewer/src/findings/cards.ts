@@ -1,56 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds the interactive controls to the cards, and shows the chosen ones. Complete cards get them immediately, light cards
-// (src/render/html/html_parts.h) when they are near the viewport or the browser is idle.
+// Draws the cards, and shows the chosen ones. The contents of the first cards are drawn immediately, those of the others
+// when they are near the viewport or the browser is idle: a thousand complete cards would block the browser.
 import { all, arrange, byId, make } from "../page/dom";
 import { onVisibleOrIdle } from "../page/lazy";
 import { makePicturesZoomable } from "../picture/zoom";
 import type { PageCopy } from "../report/save";
-import type { Report } from "../report/schema";
+import type { Finding, Report } from "../report/schema";
+import type { FindingTexts, Texts } from "../report/texts";
 import { Histories } from "../timeline/history";
+import { cardContents, cardHeading } from "./card";
 import { isNarrowed } from "./choice";
 import { addLocationButtons } from "./locations";
 import type { State } from "./state";
-import { addVerdict, Unsaved } from "./verdicts";
+import { Unsaved, verdictForm } from "./verdicts";
 
-const CARDS = ".card[data-finding]";
+const MOST_COMPLETE_CARDS = 20;
 const ENTRIES = "[data-finding]";
 
-// Browsers with scripts enabled parse <noscript> as text. Its markup is generated and escaped like the
-// rest of the page, so it is safe to parse.
-function unfold(card: HTMLElement): void {
-    const rest = card.querySelector("noscript");
-    if (rest !== null) {
-        const page = new DOMParser().parseFromString(rest.textContent, "text/html");
-        rest.replaceWith(...page.body.childNodes);
-    }
-}
+class Cards {
+    readonly #histories: Histories;
+    readonly #unsaved: Unsaved;
+    #complete = 0;
 
-export function enhanceCards(report: Report, copy: PageCopy): void {
-    const histories = new Histories(report);
-    const unsaved = new Unsaved(report, copy);
-    for (const card of all(CARDS)) {
-        const number = Number(card.dataset.finding);
-        const finding = report.findings[number];
-        const enhance = (): void => {
-            unfold(card);
+    constructor(
+        private readonly report: Report,
+        private readonly texts: Texts,
+        copy: PageCopy,
+    ) {
+        this.#histories = new Histories(report);
+        this.#unsaved = new Unsaved(report, copy);
+    }
+
+    // The cards of the findings in a section that starts with `start`; nothing if there are none.
+    section(attributes: Record<string, string>, start: HTMLElement[], belongs: (finding: Finding, texts: FindingTexts) => boolean): HTMLElement[] {
+        const cards = this.report.findings.flatMap((finding, i) => {
+            const texts = this.texts.findings[i];
+            return texts !== undefined && belongs(finding, texts) ? [this.#card(finding, i, texts)] : [];
+        });
+        return cards.length === 0
+            ? []
+            : [make("section", attributes, ...start, make("div", { "data-findings": true }, ...cards))];
+    }
+
+    #card(finding: Finding, index: number, texts: FindingTexts): HTMLElement {
+        const number = index + 1;
+        const card = make(
+            "article",
+            { class: "card", id: `finding-${number}`, "data-finding": index, "aria-labelledby": `h${number}` },
+            cardHeading(finding, number, texts),
+        );
+        const complete = (): void => {
+            const verdict = verdictForm(card, finding, index, this.#unsaved);
+            card.append(...cardContents(finding, number, texts, this.texts.patterns), verdict);
             makePicturesZoomable(card);
             addLocationButtons(card);
-            if (finding !== undefined) {
-                addVerdict(card, finding, number, unsaved);
-                histories.draw(card, finding);
-            }
+            this.#histories.draw(card, finding);
         };
-        if (card.querySelector("noscript") === null) {
-            enhance();
+        this.#complete += 1;
+        if (this.#complete <= MOST_COMPLETE_CARDS) {
+            complete();
         } else {
-            onVisibleOrIdle(card, enhance);
+            onVisibleOrIdle(card, complete);
         }
+        return card;
     }
 }
 
-// Fallback if the report cannot be read.
-export function unfoldCards(): void {
-    all(CARDS).forEach(unfold);
+export function drawCards(report: Report, texts: Texts, copy: PageCopy): void {
+    const cards = new Cards(report, texts, copy);
+    const isNew = ({ status }: Finding): boolean => status === "new";
+    const heading = (id: string, title: string, text: string): HTMLElement[] => [make("h2", { id }, title), make("p", {}, text)];
+    byId("cards").append(
+        ...cards.section({ class: "new", "aria-label": "Findings" }, [], (finding, { never_freed }) => isNew(finding) && !never_freed),
+        ...cards.section(
+            { class: "new never-freed", "aria-labelledby": "never-freed" },
+            heading("never-freed", "Never freed", texts.never_freed),
+            (_, { never_freed }) => never_freed,
+        ),
+        ...cards.section(
+            { class: "not-new", "data-foldable": "", "aria-labelledby": "not-new" },
+            heading("not-new", "Not new", "Known, library, benign and ignored findings. They cause no warnings and no failures."),
+            (finding) => !isNew(finding),
+        ),
+    );
 }
 
 // Hides and reorders the cards and bars according to the current selection.

@@ -41,15 +41,15 @@ export function linkFor(choice: EditorChoice, location: string): string | undefi
 
 const KEY = "cyclewatch-editor";
 const listeners: (() => void)[] = [];
-let chosen: EditorChoice = { editor: "", folder: "" };
+let chosen = load();
 
 // If the browser blocks storage for local files, the setting lasts until the page is closed.
-function load(): void {
+function load(): EditorChoice {
     try {
         const stored = JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<EditorChoice>;
-        chosen = { editor: stored.editor ?? "", folder: stored.folder ?? "" };
+        return { editor: stored.editor ?? "", folder: stored.folder ?? "" };
     } catch {
-        return;
+        return { editor: "", folder: "" };
     }
 }
 
@@ -74,7 +74,6 @@ export function onEditorChange(listener: () => void): void {
 }
 
 export function addEditorChoice(): void {
-    load();
     const editor = make("select", {}, make("option", { value: "" }, "none"));
     for (const [key, { name }] of Object.entries(EDITORS)) {
         editor.append(make("option", { value: key }, name));

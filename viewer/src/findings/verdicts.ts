@@ -76,18 +76,16 @@ function noteField(finding: Finding, changed: () => void): HTMLElement {
     return field("Your note", text, "note");
 }
 
-export function addVerdict(card: HTMLElement, finding: Finding, number: number, unsaved: Unsaved): void {
+export function verdictForm(card: HTMLElement, finding: Finding, index: number, unsaved: Unsaved): HTMLElement {
     const changed = (): void => {
         card.dataset.verdict = finding.verdict;
         unsaved.add(finding);
     };
     card.dataset.verdict = finding.verdict;
-    card.querySelector(".opinion")?.replaceWith(
-        make(
-            "form",
-            { class: "opinion", "aria-label": `Your verdict on finding ${number + 1}` },
-            verdictChoice(finding, number, changed),
-            noteField(finding, changed),
-        ),
+    return make(
+        "form",
+        { class: "opinion", "aria-label": `Your verdict on finding ${index + 1}` },
+        verdictChoice(finding, index, changed),
+        noteField(finding, changed),
     );
 }

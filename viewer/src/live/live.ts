@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tab "Live": adds the treemap, search and filters to the tables of live memory.
-import { all, announce, arrange, button, field, make, select } from "../page/dom";
+// The tab "Live": the tables of live memory, with the treemap, search and filters.
+import { all, announce, arrange, button, byId, field, make, select } from "../page/dom";
 import { counted, formatBytes } from "../page/format";
 import { addTabs } from "../page/tabs";
 import { addLocationButtons } from "../findings/locations";
 import type { LiveOwner, Report } from "../report/schema";
+import type { Texts } from "../report/texts";
 import {
     ALL_LIVE,
     chooseLive,
@@ -17,6 +18,7 @@ import {
     type LiveFacet,
     type LiveSort,
 } from "./groups";
+import { liveView } from "./tables";
 import { Treemap } from "./treemap";
 
 const FACET_NAMES: Record<LiveFacet, string> = { category: "Category", device: "Device", process: "Process" };
@@ -117,11 +119,12 @@ class LiveList {
     }
 }
 
-export function showLive(report: Report): void {
-    const view = document.getElementById("live");
-    if (view === null) {
+export function showLive(report: Report, texts: Texts): void {
+    const view = liveView(report, texts);
+    if (view === undefined) {
         return; // no census
     }
+    byId("findings").after(view);
     addLocationButtons(view);
     const section = document.getElementById("live-owners");
     const rows = section?.querySelector<HTMLElement>("tbody");

@@ -2,21 +2,30 @@
 // Reads the embedded report and writes it into a copy of the page. src/render/html/html_data.cpp
 // defines the format.
 import type { Finding, Report, ProcessOccurrences, OccurrencesByProcess } from "./schema";
+import type { Texts } from "./texts";
 
-export const DATA_ID = "cyclewatch-report";
+const REPORT_ID = "cyclewatch-report";
+const TEXTS_ID = "cyclewatch-texts";
 const PACKED = "gzip-base64";
 
-export async function readReport(page: Document): Promise<Report> {
-    const element = page.getElementById(DATA_ID);
+async function readData(page: Document, id: string): Promise<string> {
+    const element = page.getElementById(id);
     if (element === null) {
-        throw new Error(`the page has no element #${DATA_ID}`);
+        throw new Error(`the page has no element #${id}`);
     }
     const packed = element.dataset.packed;
     if (packed !== undefined && packed !== PACKED) {
         throw new Error(`the report is packed as ${packed}, which this page cannot read`);
     }
-    const json = packed === undefined ? element.textContent : await unpack(element.textContent);
-    return parseReport(json);
+    return packed === undefined ? element.textContent : unpack(element.textContent);
+}
+
+export async function readReport(page: Document): Promise<Report> {
+    return parseReport(await readData(page, REPORT_ID));
+}
+
+export async function readTexts(page: Document): Promise<Texts> {
+    return JSON.parse(await readData(page, TEXTS_ID)) as Texts;
 }
 
 // Packed reports store by_process by columns; the documented format is a list.
@@ -57,9 +66,9 @@ export function formatReport(report: Report): string {
 }
 
 export async function writeReport(page: Document, report: Report): Promise<void> {
-    const element = page.getElementById(DATA_ID);
+    const element = page.getElementById(REPORT_ID);
     if (element === null) {
-        throw new Error(`the page has no element #${DATA_ID}`);
+        throw new Error(`the page has no element #${REPORT_ID}`);
     }
     element.textContent =
         element.dataset.packed === undefined

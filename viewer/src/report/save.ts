@@ -12,17 +12,6 @@ export class PageCopy {
     async with(report: Report): Promise<string> {
         const page = new DOMParser().parseFromString(this.#source, "text/html");
         await writeReport(page, report);
-        for (const card of page.querySelectorAll<HTMLElement>(".card[data-finding]")) {
-            const finding = report.findings[Number(card.dataset.finding)];
-            const opinion = card.querySelector<HTMLElement>(".opinion");
-            const verdict = opinion?.querySelector("[data-verdict]");
-            const note = opinion?.querySelector("[data-note]");
-            if (finding && opinion && verdict && note) {
-                verdict.textContent = finding.verdict === "" ? "none" : finding.verdict;
-                note.textContent = finding.note;
-                opinion.hidden = finding.verdict === "" && finding.note === "";
-            }
-        }
         // eslint-disable-next-line no-restricted-properties -- only read
         return `<!doctype html>\n${page.documentElement.outerHTML}\n`;
     }

@@ -65,6 +65,31 @@ test("links to the selected editor and stores the setting", async () => {
     expect(await page.locator("a.open").count()).toBe(0);
 });
 
+test("shows names between backticks as code, and a lone backtick as text", async () => {
+    const page = await openReport("backticks");
+    const fix = page.locator("#finding-1 .instead");
+    expect(await fix.textContent()).toMatch(/^Fix: Call model\.close\(\), or a ` b/);
+    expect(await fix.locator("code").allTextContents()).toEqual(["model.close()"]);
+});
+
+test("tables list the owners and the references of the cycle", async () => {
+    const page = await openReport("golden");
+    const [owners, cycle] = [page.locator("#finding-1 .scroll").first(), page.locator("#finding-1 > details:not([class])")];
+    expect(await owners.locator("tbody td").allTextContents()).toEqual([
+        "64", "4.0 MiB", "torch.Tensor", "[1024, 1024]", "float32", "cuda:0",
+        "AwaitableTensorWithViewCallback._inner._result", expect.stringContaining("examples/awaitable.py:26"),
+    ]);
+    expect(await cycle.locator("tbody tr").count()).toBe(2);
+    expect(await cycle.locator("tbody tr").nth(1).locator("td").nth(2).textContent()).toBe("closure:self");
+});
+
+test("opens the call stack of an allocation", async () => {
+    const page = await openReport("golden");
+    const stack = page.locator("#finding-1 details.stack");
+    await stack.locator("summary").click();
+    expect(await stack.locator("pre").innerText()).toBe("examples/awaitable.py:26 in __init__\nexamples/awaitable.py:51 in main\nexamples/awaitable.py:60\n");
+});
+
 test("collapses raw references", async () => {
     const page = await openReport("golden");
     const card = page.locator("#finding-1");

@@ -49,7 +49,7 @@ test("the timeline shows how long memory was unreachable and where its axis star
     const scale = await timeline.locator(".axes line").first().boundingBox();
     expect((wait?.width ?? 0) / (scale?.width ?? 1)).toBeCloseTo(2.25 / 34.5, 2);
     expect((wait?.x ?? 0) + (wait?.width ?? 0)).toBeCloseTo((tooth?.x ?? 0) + (tooth?.width ?? 0) / 2, -1);
-    expect(await timeline.locator(".readout").textContent()).toContain("unreachable for up to 2.3 s before");
+    expect(await timeline.locator(".readout").textContent()).toContain("unreachable for up to 2.2 s before");
     expect(await timeline.locator(".floor").textContent()).toBe("The axis starts at 600 MiB, not at 0.");
 });
 
@@ -78,6 +78,15 @@ test("a merged report offers the memory of each rank", async () => {
     await facet(page, "Rank").selectOption("5");
     expect(await select.locator("option:checked").textContent()).toBe("rank 5, cuda:0");
     expect(await page.locator("#timeline .drop").count()).toBe(5);
+});
+
+test("a table counts the processes of each finding and names the first", async () => {
+    const page = await openReport("merged");
+    const rows = page.locator("#ranks tbody tr");
+    expect(await rows.count()).toBe(3);
+    const cells = (row: number): Promise<string[]> => rows.nth(row).locator("td:not(.strip)").allTextContents();
+    expect(await cells(0)).toEqual(["8 of 8", "rank 0", "100", "500 ms"]);
+    expect(await cells(1)).toEqual(["6 of 8", "rank 0", "100", "3.0 s"]);
 });
 
 test("the heat map is darker for more memory and empty for none", async () => {

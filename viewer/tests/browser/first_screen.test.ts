@@ -55,6 +55,18 @@ test("ends with the overhead and the notes", async () => {
     expect(await page.locator(".notes").textContent()).toContain("graph over the time budget");
 });
 
+test("tables list the collections and the generations", async () => {
+    const page = await openReport("golden");
+    const fold = page.locator("footer details");
+    await fold.locator("summary").click();
+    expect(await fold.locator("summary").textContent()).toBe("12 collections that freed device memory");
+    expect(await fold.locator("tbody tr").count()).toBe(12);
+    const generations = page.locator("#generations tbody tr");
+    expect(await generations.nth(2).locator("th, td").allTextContents()).toEqual([
+        "2", "3", "3", "114 MiB", "340 ms", "0.99 %", "1,200,000", "678",
+    ]);
+});
+
 test("shows the findings of a real program", async () => {
     const page = await openReport("real");
     expect(await page.locator("h1").textContent()).toMatch(/^10 reference cycles kept .* of cpu memory/);

@@ -42,8 +42,8 @@ test("a thousand ranks by two hundred findings need little main thread time", as
     expect(painted).toBeLessThan(4000); // milliseconds
 });
 
-// All cards after the first twenty are light: see src/findings/cards.ts.
-const LIGHT = ".card > noscript";
+// Only the headings of the cards after the first twenty are drawn: see src/findings/cards.ts.
+const LIGHT = ".card:not(:has(.columns))";
 
 // The report of a thousand ranks in a browser that is never idle.
 async function openBusy(): Promise<Page> {
@@ -54,7 +54,7 @@ async function openBusy(): Promise<Page> {
     return page;
 }
 
-test("a light card is expanded near the viewport", async () => {
+test("a light card is completed near the viewport", async () => {
     const page = await openBusy();
     const card = page.locator("#finding-118");
     expect(await page.locator(LIGHT).count()).toBe(180);
@@ -66,38 +66,28 @@ test("a light card is expanded near the viewport", async () => {
     expect(await card.locator("section.cut .name").isVisible()).toBe(true);
     expect(await card.locator("section.cut .copy").count()).toBe(1);
     expect(await card.locator("fieldset.verdict").count()).toBe(1);
-    expect(await page.locator("#finding-190 > noscript").count()).toBe(1);
+    expect(await page.locator("#finding-190 .columns").count()).toBe(0);
 });
 
-test("an idle browser expands all cards", async () => {
+test("an idle browser completes all cards", async () => {
     const page = await openReport("many");
     await expect.poll(() => page.locator(LIGHT).count(), { timeout: 100_000 }).toBe(0);
     expect(await page.locator(".card section.cut").count()).toBe(200);
     expect(await page.locator(".card svg.diagram").count()).toBe(200);
 }, 120_000);
 
-test("printing expands all cards", async () => {
+test("printing completes all cards", async () => {
     const page = await openBusy();
     await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
     expect(await page.locator(LIGHT).count()).toBe(0);
     expect(await page.locator(".card .zoom").count()).toBe(200);
 });
 
-test("without scripts all cards are complete and have the same layout", async () => {
+test("without scripts the largest findings are readable", async () => {
     const page = await openReport("many", { javaScriptEnabled: false });
-    expect(await page.locator(".card section.cut").count()).toBe(200);
-    expect(await page.locator(".card svg.diagram").count()).toBe(200);
-    // Two equal findings; only the card of the first one is not light.
-    const tables = [1, 130].map((card) => page.locator(`#finding-${card} .scroll`).first());
-    const [whole, light] = await Promise.all(tables.map((table) => table.boundingBox()));
-    expect(whole?.width).toBeGreaterThan(600);
-    expect([light?.x, light?.width, light?.height]).toEqual([whole?.x, whole?.width, whole?.height]);
-    const gap = (card: number): Promise<number> =>
-        page.locator(`#finding-${card}`).evaluate((element) => {
-            const bottom = element.querySelector(".columns")?.getBoundingClientRect().bottom ?? 0;
-            return (element.querySelector("table")?.getBoundingClientRect().top ?? 0) - bottom;
-        });
-    expect(await gap(130)).toBeCloseTo(await gap(1));
+    const text = await page.locator("pre.text").innerText();
+    expect(text.match(/^ {4}cut {3}/gm)).toHaveLength(100);
+    expect(text).toContain("\nand 100 smaller findings\n");
 });
 
 test("searches a thousand ranks by two hundred findings", async () => {

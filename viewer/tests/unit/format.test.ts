@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, test } from "vitest";
 import { EDITORS, linkFor } from "../../src/findings/editors";
-import { counted, formatBytes, formatCount, formatDuration } from "../../src/page/format";
+import { counted, formatBytes, formatCount, formatDuration, formatPercent } from "../../src/page/format";
 
 // The same cases as in tests/cpp.
 test.each([
@@ -12,6 +12,7 @@ test.each([
     [1023.6 * 1024, "1.0 MiB"],
     [99.96 * 1024, "100 KiB"],
     [342 * 2 ** 20, "342 MiB"],
+    [1.25 * 1024, "1.2 KiB"],
     [2 ** 64, "16.0 EiB"],
     [NaN, "0 B"],
 ])("%d bytes", (bytes, text) => expect(formatBytes(bytes)).toBe(text));
@@ -22,12 +23,26 @@ test.each([
     [0.0004, "0.4 ms"],
     [0.035, "35 ms"],
     [2.3, "2.3 s"],
+    [2.25, "2.2 s"],
+    [2.35, "2.4 s"],
+    [2.75, "2.8 s"],
+    [90.5 * 60, "90 min"],
     [720, "12 min"],
     [12240, "3.4 h"],
     [86400 * 9, "9 days"],
     [1e15, "ages"],
     [Infinity, "0 s"],
 ])("%d seconds", (seconds, text) => expect(formatDuration(seconds)).toBe(text));
+
+test.each([
+    [0, "0 %"],
+    [NaN, "0 %"],
+    [0.00009, "under 0.01 %"],
+    [0.0004, "0.04 %"],
+    [0.0725, "7.2 %"],
+    [0.5, "50 %"],
+    [11, "over 1000 %"],
+])("a share of %d", (share, text) => expect(formatPercent(share)).toBe(text));
 
 test("counts", () => {
     expect(formatCount(12345678)).toBe("12,345,678");
