@@ -45,7 +45,8 @@ struct Fields<model::RetentionPath> {
                          {.unknown = "if the program cannot remove any reference of the path"}),
         CYCLEWATCH_FIELD(
             cut_frees,
-            "Whether removing `cut` frees the object: at once, or at the next collection if the "
+            "Whether removing `cut`, or following `remedy`, frees the object: at once, or at the "
+            "next collection if the "
             "object is part of a cycle. False if another path does not contain `cut`. Also False "
             "if C++ objects, such as an autograd graph, may refer to the object."),
         CYCLEWATCH_FIELD(

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -145,25 +144,6 @@ std::string module_name(PyObject* globals) {
 bool is_of_containers(std::string_view module) {
     constexpr std::array<std::string_view, 3> kModules{"collections", "functools", "itertools"};
     return std::ranges::find(kModules, module) != kModules.end();
-}
-
-// The name of a threading.Thread; "" if it is not known.
-std::string name_of_thread(unsigned long identifier) {
-    PyObject* const threading = capture::find_in_dict(PyImport_GetModuleDict(), "threading");
-    PyObject* const threads = threading != nullptr && PyModule_Check(threading)
-                                  ? capture::find_in_dict(PyModule_GetDict(threading), "_active")
-                                  : nullptr;
-    Py_ssize_t position = 0;
-    PyObject* key = nullptr;
-    PyObject* thread = nullptr;
-    while (threads != nullptr && PyDict_CheckExact(threads) &&
-           PyDict_Next(threads, &position, &key, &thread) != 0) {
-        const std::optional<std::int64_t> number = device::integer(key);
-        if (number && static_cast<unsigned long>(*number) == identifier) {
-            return std::string(Utf8Text(device::instance_attribute(thread, "_name")).view());
-        }
-    }
-    return {};
 }
 
 // The namespace of the code that the path starts from; null if unknown.
@@ -311,7 +291,8 @@ std::string PathText::thread_name() const {
     if (root_ == nullptr || root_->thread == 0) {
         return {};
     }
-    const std::string name = base::clean_text(name_of_thread(root_->thread));
+    const std::string name = base::clean_text(
+        Utf8Text(device::instance_attribute(thread_object(root_->thread), "_name")).view());
     return name.empty() ? std::to_string(root_->thread) : name;
 }
 

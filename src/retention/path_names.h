@@ -83,6 +83,8 @@ class PathText {
     // How to remove step `at`, as an instruction without a full stop; "" if that depends on the
     // program.
     [[nodiscard]] std::string remedy_for(std::size_t at) const;
+    // How to end the call of another thread in which the path begins; "" if it begins elsewhere.
+    [[nodiscard]] std::string end_of_thread() const;
     // True if code outside the holder's class adds the attribute of step `at` to an instance.
     [[nodiscard]] bool is_stored_outside(std::size_t at) const;
 

@@ -93,9 +93,8 @@ std::string PathText::removal_of(std::size_t at) const {
             if (at > 0) {
                 return holder.empty() ? "" : clearing_of_frame(at, holder);
             }
-            if (const std::string thread = thread_name(); !thread.empty()) {
-                return "end the call of `" + base::clean_text(root_name()) + "` in thread `" +
-                       thread + "`" + line_of(reference);
+            if (const std::string end_of_call = end_of_thread(); !end_of_call.empty()) {
+                return end_of_call;
             }
             return "delete the variable `" + step.label.name + "` of " +
                    base::clean_text(root_name()) + line_of(reference);
@@ -118,6 +117,17 @@ std::string PathText::removal_of(std::size_t at) const {
         default:
             return is_traceback(step) ? removal_of_traceback(at) : "";
     }
+}
+
+std::string PathText::end_of_thread() const {
+    const std::string thread = thread_name();
+    if (thread.empty() || root_->code == nullptr) {
+        return {};
+    }
+    const std::string& location = root().location;
+    const std::size_t file = location.find_last_of("/\\") + 1;
+    return "end the call of `" + base::clean_text(root_name()) + "` in thread `" + thread + "` (" +
+           location.substr(file) + ")";
 }
 
 // Only the interpreter can delete a variable of a function that has ended.

@@ -20,6 +20,7 @@
 #include "compat/getter_fields.h"
 #include "retention/parts.h"
 #include "retention/path_names.h"
+#include "retention/single_action.h"
 
 namespace cyclewatch::retention {
 namespace {
@@ -340,6 +341,23 @@ void set_cut(model::RetentionPath& path, std::size_t at, bool frees, bool uses_l
                                       : "the object also has other holders";
 }
 
+// Replaces a remedy that leaves another path, and adds to one that changes an object of a thread.
+void use_single_action(model::RetentionPath& path, const std::string& action) {
+    if (action.empty()) {
+        return;
+    }
+    if (path.cut_frees && path.root.kind == RootKind::local_variable) {
+        const bool is_of_object = path.cut->label.starts_with('.');
+        path.remedy = is_of_object ? path.remedy.value_or("") + ", or " + action : path.remedy;
+        return;
+    }
+    path.remedy = action;
+    if (path.cut && !path.cut_frees) {
+        path.cut_frees = true;
+        path.cut->reason = "the remedy removes all paths to the object";
+    }
+}
+
 }  // namespace
 
 void ContainerLabels::add(PyObject* target,
@@ -430,6 +448,7 @@ model::RetentionPath describe(const HeapGraph& graph,
             result.remedy = std::move(remedy);
         }
     }
+    use_single_action(result, single_action(graph, roots, path, text.end_of_thread()));
     return result;
 }
 

@@ -2,12 +2,14 @@
 #include "retention/roots.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "base/source_path.h"
 #include "capture/labelers/text.h"
 #include "compat/frame_access.h"
 #include "compat/interpreter_registries.h"
+#include "device/readers/plain_attributes.h"
 #include "python/references.h"
 
 namespace cyclewatch::retention {
@@ -76,6 +78,24 @@ bool is_in_module(PyTypeObject* type, std::string_view module) {
 }
 
 }  // namespace
+
+PyObject* thread_object(unsigned long identifier) {
+    PyObject* const threading = capture::find_in_dict(PyImport_GetModuleDict(), "threading");
+    PyObject* const threads = threading != nullptr && PyModule_Check(threading)
+                                  ? capture::find_in_dict(PyModule_GetDict(threading), "_active")
+                                  : nullptr;
+    Py_ssize_t position = 0;
+    PyObject* key = nullptr;
+    PyObject* thread = nullptr;
+    while (threads != nullptr && PyDict_CheckExact(threads) &&
+           PyDict_Next(threads, &position, &key, &thread) != 0) {
+        const std::optional<std::int64_t> number = device::integer(key);
+        if (number && static_cast<unsigned long>(*number) == identifier) {
+            return thread;
+        }
+    }
+    return nullptr;
+}
 
 Roots::Roots(const HeapGraph& graph,
              std::uint32_t target,

@@ -45,6 +45,9 @@ struct Root {
     const char* registry_variable = nullptr;
 };
 
+// The threading.Thread whose threading.get_ident() is `identifier`, borrowed; null if unknown.
+[[nodiscard]] PyObject* thread_object(unsigned long identifier);
+
 // The value of a pytest fixture. The fixture's name is more helpful than the path to the value.
 struct Fixture {
     PyObject* value = nullptr;

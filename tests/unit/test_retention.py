@@ -830,3 +830,117 @@ def test_wrong_arguments():
     dead = weakref.ref(Thing())
     with pytest.raises(TypeError, match="reason must be a str or None, not 3"):
         cyclewatch.assert_released(dead, 3)
+
+
+def run_in_thread(name, work, *args):
+    """Run `work(started, ends, *args)` in a thread, until `ends` is set."""
+    started, ends = threading.Event(), threading.Event()
+    thread = threading.Thread(target=work, args=(started, ends, *args), name=name)
+    thread.start()
+    started.wait()
+    return thread, ends
+
+
+def test_the_end_of_a_call_in_a_thread_frees_what_only_the_thread_holds():
+    def work(started, ends, things):
+        for thing in things:
+            kept = thing
+            started.set()
+            ends.wait()
+            del kept
+
+    things = [Thing()]
+    reference = weakref.ref(things[0])
+    thread, ends = run_in_thread("loader", work, things)
+    del things
+    path = cyclewatch.why_alive(reference)[0]
+    ends.set()
+    thread.join()
+    assert path.cut_frees
+    assert re.fullmatch(
+        r"end the call of `.*work\(\)` in thread `loader` \(test_retention.py:[0-9]+\)", path.remedy
+    )
+    assert reference() is None
+
+
+def test_the_end_of_a_call_in_a_thread_does_not_free_what_others_hold():
+    def work(started, ends, thing):
+        started.set()
+        ends.wait()
+
+    shared.append(Thing())
+    reference = weakref.ref(shared[0])
+    thread, ends = run_in_thread("loader", work, shared[0])
+    frees = [path.cut_frees for path in cyclewatch.why_alive(reference, 5)]
+    ends.set()
+    thread.join()
+    assert frees
+    assert not any(frees)
+
+
+PROMPT = """
+import sys, weakref, cyclewatch
+
+class Thing:
+    pass
+
+def fail():
+    global reference
+    thing = Thing()
+    reference = weakref.ref(thing)
+    raise ValueError
+
+try:
+    fail()
+except ValueError as error:  # as sys.excepthook's caller does
+    sys.last_value = error
+    sys.last_traceback = error.__traceback__
+path = cyclewatch.why_alive(reference)[0]
+print(path.cut_frees, path.remedy)
+exec(path.remedy.split("`")[1].removeprefix("run "))
+print(reference())
+"""
+
+
+def test_the_last_exception_of_a_prompt_is_deleted_from_all_its_variables(main_interpreter):
+    lines = main_interpreter.run(PROMPT).stdout.splitlines()
+    assert lines[0].startswith("True run `del sys.last_value, sys.last_traceback`, because ")
+    assert lines[1] == "None"
+
+
+CELLS = '''
+import builtins, gc, weakref, cyclewatch
+from IPython.core.interactiveshell import InteractiveShell
+
+class Thing:
+    pass
+
+references = builtins.references = []
+builtins.weakref = weakref
+builtins.Thing = Thing
+shell = InteractiveShell.instance(history_file=":memory:")
+FAIL = """
+def fail():
+    y = Thing()
+    references.append(weakref.ref(y))
+    raise ValueError
+fail()
+"""
+for cell in ("x = Thing(); references.append(weakref.ref(x)); x", "del x", FAIL):
+    shell.run_cell(cell, store_history=True)
+for reference in references:
+    path = cyclewatch.why_alive(reference)[0]
+    print("SAYS", path.cut_frees, path.remedy)
+    shell.run_cell(path.remedy.split("`")[1])
+    gc.collect()
+    print("SAYS", reference())
+'''
+
+
+def test_an_output_and_the_last_exception_of_ipython_are_freed_by_one_command(main_interpreter):
+    pytest.importorskip("IPython")
+    output = main_interpreter.run(CELLS).stdout
+    says = [line.removeprefix("SAYS ") for line in output.splitlines() if line.startswith("SAYS ")]
+    assert says[0].startswith("True run `%xdel _1` in a cell, because IPython keeps an output in ")
+    assert says[2].startswith("True run `1/0` in a cell, because IPython keeps the last exception")
+    assert says[1] == says[3] == "None"

@@ -199,7 +199,7 @@ export interface Path {
     root: PathRoot; // The start of the path.
     references: Reference[]; // The references in order; the last one refers to the object. Attribute dicts, closures and the dicts of an ``nn.Module`` are not shown as separate objects.
     cut?: Reference; // The reference to remove; missing if the program cannot remove any reference of the path.
-    cut_frees: boolean; // Whether removing `cut` frees the object: at once, or at the next collection if the object is part of a cycle. False if another path does not contain `cut`. Also False if C++ objects, such as an autograd graph, may refer to the object.
+    cut_frees: boolean; // Whether removing `cut`, or following `remedy`, frees the object: at once, or at the next collection if the object is part of a cycle. False if another path does not contain `cut`. Also False if C++ objects, such as an autograd graph, may refer to the object.
     remedy?: string; // How to remove `cut`, such as 'delete `model.cache` or set it to None (train.py:12)'; missing if that is not known.
     text: string; // The path, written as Python code on one line.
 }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Actions that remove several references at once: the end of another thread's call, and IPython's
+// `%xdel`, and an exception that replaces the last one of an interactive prompt.
+// REQUIRES: GIL held. RUNS PYTHON: never. May throw std::bad_alloc.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "retention/heap_graph.h"
+#include "retention/path_search.h"
+#include "retention/roots.h"
+
+namespace cyclewatch::retention {
+
+// If every path to the last object of `path` contains a reference that one action removes, returns
+// that action as an instruction; otherwise, "". `thread_action`: the action that ends the call of
+// the thread in which the path begins.
+[[nodiscard]] std::string single_action(const HeapGraph& graph,
+                                        const Roots& roots,
+                                        const RawPath& path,
+                                        const std::string& thread_action);
+
+}  // namespace cyclewatch::retention
