@@ -93,7 +93,11 @@ class EdgeClassifier {
     }
 
     int adjustment() const {
-        return origin_of_code() == Origin::standard_library ? kInStandardLibrary : 0;
+        const Origin origin = origin_of_code();
+        if (origin == Origin::standard_library) {
+            return kInStandardLibrary;
+        }
+        return origin == Origin::library && program_stores_another() ? kInLibrary : 0;
     }
 
   private:
@@ -349,6 +353,13 @@ class EdgeClassifier {
         const std::string_view path = site == nullptr ? "" : graph_.raw->text(site->location.path);
         const bool own = !path.empty() && base::origin_of_path(path) == Origin::user;
         return own ? Origin::user : origin;
+    }
+
+    [[nodiscard]] bool program_stores_another() const {
+        return !cycle_.all_others(i_, [this](std::size_t k) {
+            return !is_attribute(graph_, cycle_.edges[k]) ||
+                   origin_of(graph_, cycle_.holder(k)) != Origin::user;
+        });
     }
 
     // True if the holder is a callable that is called by code other than user code, such as a

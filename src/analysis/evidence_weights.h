@@ -97,6 +97,9 @@ inline constexpr Evidence kNoReference{"unknown", "no-reference", 0};
 
 // Added to the weight if standard-library code creates the reference.
 inline constexpr int kInStandardLibrary = -30;
+// Added if library code creates the reference, and code of the program another attribute of the
+// cycle: the user can change only the latter.
+inline constexpr int kInLibrary = -11;
 
 // Two references are equally good if their scores differ by no more than this.
 inline constexpr int kTieMargin = 4;

@@ -435,6 +435,19 @@ TEST(Cut, ListsTheClassesThatReferencesLeadTo) {
     EXPECT_EQ(targets, (std::set<std::string>{"m.Buses", "m.Lines"}));
 }
 
+// A data frame whose column contains objects of the program that refer to it.
+TEST(Cut, PrefersTheProgramsReferenceToThatOfALibrary) {
+    const auto cut_of = [](const std::string& table_path) {
+        const model::Finding finding = only_finding(
+            "F=m.Frame@" + table_path +
+            ":1 M=m.Manager@/x/site-packages/lib/m.py:1 S=m.Sample@/x/own.py:3 S.table->F "
+            "F.manager->M M.blocks->l:list l[0]->S S.image->t:owner(8)");
+        return finding.cut.at(0).label;
+    };
+    EXPECT_EQ(cut_of("/x/site-packages/lib/f.py"), ".table");
+    EXPECT_EQ(cut_of("/x/frames.py"), ".manager") << "the reference to the object with the list";
+}
+
 TEST(Cut, SaysWhatToDoIfTheLibraryCannotBeChanged) {
     const std::string text =
         "T=m.Trainer@/x/site-packages/lib/t.py:1 L=m.Loop@/x/site-packages/lib/l.py:2 T.loop->L "
