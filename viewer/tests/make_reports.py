@@ -336,6 +336,34 @@ def many():
     return report
 
 
+def thousand():
+    """A thousand findings, each with a hundred occurrences on a hundred ranks."""
+    report = golden()
+    first, templates = report["processes"][0], report["findings"]
+    report["processes"] = [first | {"rank": rank, "pid": 5000 + rank} for rank in range(100)]
+    report["findings"] = []
+    for place in range(1000):
+        finding = copy.deepcopy(templates[place % len(templates)])
+        finding.update(
+            signature=f"cw1-{place:016x}",
+            title=f"Layer{place}.{finding['title']}",
+            retained_bytes=(1000 - place) * 2**20,
+            occurrences=100,
+        )
+        finding["by_process"] = [
+            {
+                "process": rank,
+                "occurrences": 1,
+                "retained_bytes": (1000 - place) * 2**13 + rank * 7919 % 1000,
+                "first_seen": place + (rank * 7919 * (place + 3)) % 1_000_003 / 1e6,
+                "first_step": 20 + place * 3 + rank % 40,
+            }
+            for rank in range(100)
+        ]
+        report["findings"].append(finding)
+    return report
+
+
 class Node:
     """Refers to itself, and to a tensor."""
 
@@ -370,7 +398,7 @@ def main():
     """Write all reports."""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for make in (golden, quiet, single, backticks, merged, hostile, live, only_live, many):
+    for make in (golden, quiet, single, backticks, merged, hostile, live, only_live, many, thousand):
         source = folder / f"{make.__name__}.json"
         source.write_text(json.dumps(make()), encoding="ascii")
         page = folder / f"{make.__name__}.html"
