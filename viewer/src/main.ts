@@ -17,22 +17,20 @@ import { footer, generationsPanel } from "./overview/closing";
 import { devicesPanel } from "./overview/devices";
 import { programFacts } from "./overview/program";
 import { byId } from "./page/dom";
-import { drawRanks } from "./ranks/ranks";
-import { ranksPanel } from "./ranks/table";
+import { ranksPanel } from "./ranks/ranks";
 import { drawTimeline } from "./timeline/timeline";
 
 async function start(copy: PageCopy): Promise<void> {
     const [report, texts] = await Promise.all([readReport(document), readTexts(document)]);
     byId("program").append(...programFacts(report, texts));
     byId("overview").append(...findingBars(report), ...devicesPanel(texts));
-    byId("by-process").append(...ranksPanel(report));
     drawCards(report, texts, copy);
     byId("closing").append(...generationsPanel(report, texts), footer(report, texts));
     const state = new State(report);
+    byId("by-process").append(...ranksPanel(state));
     addTools(state);
     showChosenFindings(state);
     drawTimeline(state);
-    drawRanks(state);
     showLive(report, texts);
     if (report.findings.length > 0 || document.getElementById("live") !== null) {
         addEditorChoice();

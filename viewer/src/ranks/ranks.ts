@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds a heat map to the table of findings by process: a strip for each finding, with a column for
-// each process.
-import { all, make } from "../page/dom";
+// The table of findings by process, with a heat map: a strip for each finding, with a column for each process.
+import { make } from "../page/dom";
 import { counted, formatBytes, formatDuration, processName } from "../page/format";
+import { more, panel } from "../page/table";
 import type { State } from "../findings/state";
 import { rankName } from "../findings/choice";
-import type { Report, OccurrencesByProcess } from "../report/schema";
+import type { Finding, OccurrencesByProcess, Report } from "../report/schema";
 import { Strip } from "./strip";
+import { rankHead, rankRow } from "./table";
+
+const MOST_ROWS = 300;
 
 function describe(report: Report, process: number, byProcess: OccurrencesByProcess): string {
     const name = processName(report.processes[process]);
@@ -39,51 +42,38 @@ function sharesByProcess(report: Report, { process, retained_bytes }: Occurrence
     return found;
 }
 
-function addHeadings(report: Report, rows: HTMLElement): void {
-    const first = processName(report.processes[0]);
-    const last = processName(report.processes.at(-1));
-    const heading = make(
-        "th",
-        { scope: "col", class: "strip" },
-        make("span", { class: "ends" }, make("span", {}, first), make("span", {}, last)),
-    );
-    rows.closest("table")?.querySelector("thead tr")?.append(heading);
+function stripFor(state: State, index: number, { by_process }: Finding, most: number, readout: HTMLElement, strips: readonly Strip[]): Strip {
+    const { report } = state;
+    return new Strip(report.processes.length, `Finding ${index + 1} by rank`, {
+        values: () => sharesByProcess(report, by_process, most),
+        point: (process) => (readout.textContent = describe(report, process, by_process)),
+        pick: (process) => {
+            const rank = rankName(report.processes[process]?.rank ?? -1);
+            state.narrow("rank", state.choice.facets.rank === rank ? "" : rank);
+        },
+        leave: (direction, process) => strips[index + direction]?.focus(process),
+    });
 }
 
-export function drawRanks(state: State): void {
-    const { report } = state;
-    const section = document.getElementById("ranks");
-    const rows = section?.querySelector<HTMLElement>("tbody");
-    if (section === null || rows === undefined || rows === null) {
-        return; // one process
+// Nothing if the report has only one process.
+export function ranksPanel(state: State): HTMLElement[] {
+    const { findings, processes } = state.report;
+    if (processes.length < 2 || findings.length === 0) {
+        return [];
     }
-    addHeadings(report, rows);
-    const readout = make("p", { class: "readout" }, "A stronger colour means more memory. Hover over a cell or use the arrow keys.");
-    section.append(readout);
-    const most = largest(report);
+    const hint = "A stronger colour means more memory. Hover over a cell or use the arrow keys.";
+    const readout = make("p", { class: "readout" }, hint);
+    const most = largest(state.report);
     const strips: Strip[] = [];
-    for (const [place, row] of all("tr[data-finding]", rows).entries()) {
-        const number = Number(row.dataset.finding);
-        const byProcess = report.findings[number]?.by_process;
-        if (byProcess === undefined) {
-            continue;
-        }
-        const strip = new Strip(
-            report.processes.length,
-            `Finding ${number + 1} by rank`,
-            {
-                values: () => sharesByProcess(report, byProcess, most),
-                point: (process) => (readout.textContent = describe(report, process, byProcess)),
-                pick: (process) => {
-                    const rank = rankName(report.processes[process]?.rank ?? -1);
-                    state.narrow("rank", state.choice.facets.rank === rank ? "" : rank);
-                },
-                leave: (direction, process) => strips[place + direction]?.focus(process),
-            },
-        );
+    const rows = findings.slice(0, MOST_ROWS).map((finding, index) => {
+        const strip = stripFor(state, index, finding, most, readout, strips);
         strips.push(strip);
-        row.append(make("td", { class: "strip" }, strip.element));
-    }
+        return rankRow(state.report, index, finding, strip.element);
+    });
     // One tab stop for the whole map; arrow keys move between strips.
     strips[0]?.makeTabStop();
+    const ends = [processes[0], processes.at(-1)].map((process) => make("span", {}, processName(process)));
+    const table = make("table", {}, rankHead(ends), make("tbody", { "data-findings": true }, ...rows));
+    const box = make("div", { class: "scroll", role: "region", tabindex: 0, "aria-labelledby": "ranks-title" }, table);
+    return [panel("ranks", "Findings by process", box, ...more(findings.length - rows.length, "smaller finding"), readout)];
 }

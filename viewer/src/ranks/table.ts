@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of findings by process. ranks.ts adds a heat map to each row.
+// The rows of the table of findings by process.
 import { make } from "../page/dom";
 import { formatCount, formatDuration, processName } from "../page/format";
-import { cell, more, number, panel, tableHead } from "../page/table";
+import { cell, number, tableHead } from "../page/table";
 import { code, shownName, truncateMiddle } from "../page/text";
-import type { OccurrencesByProcess, Report } from "../report/schema";
+import type { Finding, OccurrencesByProcess, Report } from "../report/schema";
 
-const MOST_ROWS = 300;
 const LONGEST_TITLE = 40;
 
 // Position of the first occurrence; -1 if there is none. Compares step numbers if they are known, because each process measures
@@ -19,21 +18,19 @@ function firstOccurrence({ process, first_step, first_seen }: OccurrencesByProce
     return process.reduce((first, _, at) => (first < 0 || isEarlier(at, first) ? at : first), -1);
 }
 
-function row(report: Report, index: number): HTMLElement {
-    const finding = report.findings[index];
-    const byProcess = finding?.by_process;
-    const first = byProcess === undefined ? -1 : firstOccurrence(byProcess);
-    const process = byProcess?.process[first];
-    const step = byProcess?.first_step[first] ?? -1;
-    const seen = byProcess?.first_seen[first];
+export function rankRow(report: Report, index: number, { title, by_process }: Finding, strip: HTMLElement): HTMLElement {
+    const first = firstOccurrence(by_process);
+    const process = by_process.process[first];
+    const step = by_process.first_step[first] ?? -1;
+    const seen = by_process.first_seen[first];
     const link = make(
         "a",
         { href: `#finding-${index + 1}` },
         make("span", { class: "rank" }, String(index + 1)),
         " ",
-        code(truncateMiddle(shownName(finding?.title ?? ""), LONGEST_TITLE)),
+        code(truncateMiddle(shownName(title), LONGEST_TITLE)),
     );
-    const processes = `${formatCount(byProcess?.process.length ?? 0)} of ${formatCount(report.processes.length)}`;
+    const processes = `${formatCount(by_process.process.length)} of ${formatCount(report.processes.length)}`;
     return make(
         "tr",
         { "data-finding": index },
@@ -42,14 +39,12 @@ function row(report: Report, index: number): HTMLElement {
         cell(process === undefined ? "" : processName(report.processes[process])),
         number(step < 0 ? "" : formatCount(step)),
         number(seen === undefined ? "" : formatDuration(seen)),
+        make("td", { class: "strip" }, strip),
     );
 }
 
-// Nothing if the report has only one process.
-export function ranksPanel(report: Report): HTMLElement[] {
-    if (report.processes.length < 2 || report.findings.length === 0) {
-        return [];
-    }
+// `ends`: the names of the first and the last column of the heat map.
+export function rankHead(ends: readonly HTMLElement[]): HTMLElement {
     const head = tableHead([
         { title: "Finding" },
         { title: "Processes", number: true },
@@ -57,8 +52,7 @@ export function ranksPanel(report: Report): HTMLElement[] {
         { title: "Step", number: true },
         { title: "Time", number: true },
     ]);
-    const rows = report.findings.slice(0, MOST_ROWS).map((_, i) => row(report, i));
-    const table = make("table", {}, head, make("tbody", { "data-findings": true }, ...rows));
-    const box = make("div", { class: "scroll", role: "region", tabindex: 0, "aria-labelledby": "ranks-title" }, table);
-    return [panel("ranks", "Findings by process", box, ...more(report.findings.length - MOST_ROWS, "smaller finding"))];
+    const strip = make("th", { scope: "col", class: "strip" }, make("span", { class: "ends" }, ...ends));
+    head.querySelector("tr")?.append(strip);
+    return head;
 }
