@@ -108,8 +108,10 @@ class BackReferenceSearch {
     [[nodiscard]] std::vector<std::uint32_t> roots() const {
         std::vector<std::uint32_t> roots;
         const auto add = [&](std::uint32_t position) {
-            // A dict may be a record to which other records refer, so it may be a parent.
-            if ((!is_container(graph_, node_of(position)) ||
+            // A dict may be a record to which other records refer, so it may be a parent. A bound
+            // method is created when it is looked up, so nothing but its holders keeps it alive.
+            if (!graph_.is(node_of(position), NodeKind::bound_method) &&
+                (!is_container(graph_, node_of(position)) ||
                  graph_.is(node_of(position), NodeKind::dict)) &&
                 std::ranges::find(roots, position) == roots.end()) {
                 roots.push_back(position);
@@ -169,7 +171,8 @@ class BackReferenceSearch {
     // only by that object and its children: a context that is created for a model and stored in
     // each of its layers. If its holders referred to it weakly, nothing would keep `root` alive.
     // References from objects that `root` reaches without the objects that it received do not
-    // count, because these objects do not keep `root` alive.
+    // count, because these objects do not keep `root` alive. If the only other holder is the object
+    // that `root` received, the two may as well have been created the other way round.
     [[nodiscard]] bool is_created_for_child(std::uint32_t root) {
         const std::vector<char> children = children_of(root);
         std::set<std::uint32_t> holders;
@@ -188,7 +191,8 @@ class BackReferenceSearch {
             holders.insert(component_.holder[e]);
         }
         for (std::uint32_t e = component_.first[root]; e < component_.first[root + 1]; ++e) {
-            if (references > 1 && !holders.empty() && was_passed(e) &&
+            const bool is_pair = holders == std::set<std::uint32_t>{component_.targets[e]};
+            if (references > 1 && !holders.empty() && !is_pair && was_passed(e) &&
                 reaches(component_.targets[e], holders, root)) {
                 return true;
             }

@@ -332,6 +332,26 @@ TEST(Cut, TakesNoObjectForTheParentThatOnlyItsChildrenAndTheirHelpersHold) {
         << finding.remedy;
 }
 
+// A mesh creates its queries and sets its visuals; visuals and mesh received each other.
+TEST(Cut, TakesTheOneOfAPairThatCreatesHelpersForTheParent) {
+    model::Observation observation = observe(
+        "M=m.Mesh M.visual->V=m.Visuals V.mesh->M M.query->Q=m.Query Q._mesh->M M.ray->R=m.Ray "
+        "R.mesh->M R.cache->C=m.Cache C.id->h:method=m.Mesh.identity h/__self__->M "
+        "M.w->t:owner(8)");
+    model::ReferenceGraph& graph = observation.graph;
+    for (const auto& [holder, attribute] : {std::pair("m.Mesh", "visual"),
+                                            {"m.Visuals", "mesh"},
+                                            {"m.Query", "_mesh"},
+                                            {"m.Ray", "mesh"},
+                                            {"m.Cache", "id"}}) {
+        graph.attribute_sites.push_back({.holder = graph.strings.intern(holder),
+                                         .attribute = graph.strings.intern(attribute),
+                                         .value = model::ValueOrigin::taken});
+    }
+    const model::Finding finding = analyze(observation).at(0);
+    EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{".mesh", "._mesh", "__self__"}));
+}
+
 // `frame.f_locals` of a function's own frame contains a copy of `frame`.
 TEST(Cut, CountsCopiesInLocalsToTheVariableThatStoresTheFrame) {
     const model::Finding finding = only_finding(
