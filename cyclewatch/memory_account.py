@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cyclewatch._native import Finding, GrowingOwner, LiveOwner
+    from cyclewatch.watches import Watch
 
 _MAX_HOLDERS = 10
 # Memory that can be avoided is named first if it is at least this part of the memory in use.
@@ -102,6 +103,7 @@ class MemoryAccount:
             self.in_use, self.total, self.source = use.in_use, use.total, use.source
         entries = cuda_entries(memory, use) if use is not None else process_entries(memory)
         self.peak = memory.peak if use is None else use.peak
+        self._entries = entries
         self.lines = [(label, size) for _, label, size in entries]
         self.verdict = _verdict(self, entries, growing)
 
@@ -171,6 +173,25 @@ class MemoryAccount:
         )
 
 
+def record(account: MemoryAccount, occasion: str, watch: Watch | None = None) -> None:
+    """Add an account to the report of a watch; by default, the latest active one, if any."""
+    watch = watch or active_watch()
+    if watch is None:
+        return
+    watch._native_watch.add_account(
+        account.device,
+        occasion,
+        account.in_use,
+        account.total,
+        account.source,
+        account.peak,
+        account.verdict,
+        account._entries,
+        [each.signature for each in account.findings],
+        account.holders,
+    )
+
+
 def memory(device: object = None) -> MemoryAccount:
     """Account for all memory in use on a device, with what to do next in the first line.
 
@@ -185,7 +206,8 @@ def memory(device: object = None) -> MemoryAccount:
     the process, or its address space if ``RLIMIT_AS`` is set.
 
     If the latest watch takes censuses (`census_every`) and has found a group of tensors that keeps
-    growing, the first line names that group and its growth.
+    growing, the first line names that group and its growth. The report of the latest watch that is
+    active shows the account.
 
     Memory that is never freed is found if its cycle leads through hooks, views or gradients of
     tensors or through NumPy arrays; :func:`never_freed` also follows autograd graphs.
@@ -205,19 +227,32 @@ def memory(device: object = None) -> MemoryAccount:
         >>> print(cyclewatch.memory("cpu").verdict)
         cpu: ... in use...
     """
+    account = measure(device)
+    record(account, "request")
+    return account
+
+
+def measure(device: object = None) -> MemoryAccount:
+    """As :func:`memory`, without adding the account to a report."""
     name = _device_name(device)
     read_configuration()
     update_roots()
-    if name == "cpu":
-        return MemoryAccount(oom_memory.Memory(name, None), growing=_growing(name))
-    index = int(name.partition(":")[2])
-    if torch_use(index) is None:
-        known = _native.device_record(index, 0)
-        if known is None or known.memory is None:
+    if name != "cpu":
+        index = int(name.partition(":")[2])
+        known = _native.device_record(index, 0) if torch_use(index) is None else None
+        if torch_use(index) is None and (known is None or known.memory is None):
             raise ValueError(f"the program has not used {name}, or it is not the current device")
-    measured = oom_memory.Memory(name, None)
-    record = _native.device_record(index, measured.dead + measured.frozen + measured.never_freed)
-    return MemoryAccount(measured, DeviceUse(record, measured.torch), _growing(name))
+    return of_measured(oom_memory.Memory(name, None))
+
+
+def of_measured(memory: oom_memory.Memory) -> MemoryAccount:
+    """The account of what has been measured."""
+    growing = _growing(memory.device)
+    if memory.device == "cpu":
+        return MemoryAccount(memory, growing=growing)
+    index = int(memory.device.partition(":")[2])
+    record = _native.device_record(index, memory.dead + memory.frozen + memory.never_freed)
+    return MemoryAccount(memory, DeviceUse(record, memory.torch), growing)
 
 
 def _growing(device: str) -> list[GrowingOwner]:

@@ -218,6 +218,7 @@ def _report(error: BaseException) -> str:
     else:
         memory = oom_memory.examine(error)
         path = _write(_active[-1], wording.oom_report(memory)) if _active else None
+    _record(memory)
     line = wording.oom_headline(memory)
     if path is not None:
         line += f"; report: {path}"
@@ -226,6 +227,16 @@ def _report(error: BaseException) -> str:
         snapshot = _snapshot_path(_active[-1], int(index))
         line += "" if snapshot is None else f"; snapshot: {snapshot} (cyclewatch snapshot)"
     return line
+
+
+def _record(memory: oom_memory.Memory) -> None:
+    """Add the account to the report of the active watch, if any."""
+    from cyclewatch import memory_account  # late: `import cyclewatch` must be fast
+
+    try:
+        memory_account.record(memory_account.of_measured(memory), "out of memory")
+    except Exception as problem:
+        log(_ERROR, f"no account of the memory: {type(problem).__name__}: {problem}")
 
 
 def _snapshot_path(autopsy: oom_autopsy, device: int) -> str | None:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 FAILED = 1  # exit status with --fail
 
+# With more objects, an account of the memory would delay the exit by more than about a second.
+_MOST_OBJECTS = 1_000_000
+
 # The share of wall time that periodic calls may take unless --budget was given.
 _TIMER_SHARE = 0.1
 
@@ -133,6 +136,8 @@ class ProcessWatch:
         if self._watch.active and self._settings["never_freed"]:
             # No step follows, so nothing needs to settle.
             self._watch._native_watch.find_never_freed(torch_layout(), 0)
+        if self._watch.active and not self._settings["no_exit_scan"]:
+            self._record_memory()
         self._watch._native_watch.finish()
         self._watch.stop()
         self._print_failures()
@@ -150,6 +155,17 @@ class ProcessWatch:
         elif not is_child and not is_worker() and (self._is_run or self._is_named):
             self._print_with_paths(clean_line(report), self._watch.report_paths)
         self._print_snapshot()
+
+    def _record_memory(self) -> None:
+        import gc
+
+        from cyclewatch import memory_account
+
+        try:
+            if len(gc.get_objects()) <= _MOST_OBJECTS:
+                memory_account.record(memory_account.measure(), "end", self._watch)
+        except Exception:
+            return  # for example, other threads created objects during every attempt
 
     def _print_snapshot(self) -> None:
         recording = self._watch._snapshot

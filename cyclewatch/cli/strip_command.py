@@ -92,6 +92,7 @@ _KEPT = frozenset(
         "error",
         "category",
         "kind",
+        *("signatures", "occasion", "use"),
     }
     | {"python_version", "cyclewatch_version", "started_at", "source"}
 )

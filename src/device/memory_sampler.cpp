@@ -29,7 +29,9 @@ std::uint64_t bytes_of_pages(long pages) noexcept {
                : 0;
 }
 
-// The resident set size: the second number of /proc/self/statm. The file is opened for each
+}  // namespace
+
+// The second number of /proc/self/statm. The file is opened for each
 // reading, because after a fork, an open descriptor would still refer to the parent process.
 std::optional<std::uint64_t> resident_bytes() noexcept {
     const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -47,8 +49,6 @@ std::optional<std::uint64_t> resident_bytes() noexcept {
     }
     return bytes_of_pages(pages);
 }
-
-}  // namespace
 
 // Prefers torch's own count, because CUDA also counts freed memory that torch's allocator caches.
 std::optional<MemorySampler::InUse> MemorySampler::in_use_of_cuda(int device) noexcept {

@@ -18,6 +18,9 @@
 
 namespace cyclewatch::device {
 
+// The resident set size of this process; nullopt if unknown.
+[[nodiscard]] std::optional<std::uint64_t> resident_bytes() noexcept;
+
 class MemorySampler {
   public:
     using AskFree = std::optional<FreeMemory> (*)() noexcept;

@@ -220,7 +220,17 @@ void check_processes(const std::vector<T>& items, const std::string& path, std::
     }
 }
 
-// Checks the diagrams and the indexes of processes.
+void check_columns(const model::MemorySteps& steps) {
+    const std::size_t rows = steps.steps.size();
+    for (const std::size_t size :
+         {steps.times.size(), steps.in_use.size(), steps.allocated.size(), steps.dead.size()}) {
+        if (size != rows) {
+            fail("memory_steps", "columns of different lengths");
+        }
+    }
+}
+
+// Checks the diagrams, the columns and the indexes of processes.
 void check_consistency(const model::Report& report) {
     const std::size_t processes = report.processes.size();
     if (processes == 0) {
@@ -238,6 +248,18 @@ void check_consistency(const model::Report& report) {
     }
     if (report.censuses) {
         check_processes(*report.censuses, "censuses", processes);
+    }
+    if (report.memory) {
+        check_processes(*report.memory, "memory", processes);
+        for (const model::MemoryAccount& account : *report.memory) {
+            check_processes(account.holders, "memory.holders", processes);
+        }
+    }
+    if (report.memory_steps) {
+        check_processes(*report.memory_steps, "memory_steps", processes);
+        for (const model::MemorySteps& each : *report.memory_steps) {
+            check_columns(each);
+        }
     }
     for (std::size_t i = 0; i < report.findings.size(); ++i) {
         const std::string path = "findings[" + std::to_string(i) + "]";

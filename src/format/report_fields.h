@@ -10,6 +10,7 @@
 
 #include "format/field.h"
 #include "format/finding_fields.h"
+#include "format/memory_fields.h"
 #include "format/observation_fields.h"
 #include "format/retention_fields.h"
 #include "model/report.h"
@@ -209,6 +210,16 @@ struct Fields<model::Report> {
                          "When `growing` and `live_owners` were recorded, one entry for each "
                          "process that took a census",
                          {.unknown = "if there was no census"}),
+        CYCLEWATCH_FIELD(memory,
+                         "What the memory in use was used for when the program called "
+                         ":func:`memory`, ran out of memory or ended; for each process, the latest "
+                         "account of each device and occasion. If the reports of more than 16 "
+                         "processes are merged, without `holders`.",
+                         {.unknown = "if no account was recorded", .python = kNotInPython}),
+        CYCLEWATCH_FIELD(
+            memory_steps,
+            "The memory in use in the steps of the program, by process and device",
+            {.unknown = "if the program did not call Watch.step()", .python = kNotInPython}),
         CYCLEWATCH_FIELD(
             missing_ranks,
             "Ranks of the job that sent no report, or none that can be read, in "

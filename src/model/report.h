@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/finding.h"
+#include "model/memory_account.h"
 #include "model/observation.h"
 #include "model/retention.h"
 
@@ -144,6 +145,10 @@ struct Report {
     std::optional<std::vector<DeviceRecord>> device_records;
     // When `growing` and `live_owners` were recorded, by process. Missing if no census was taken.
     std::optional<std::vector<CensusTime>> censuses;
+    // By process. Missing if no account was recorded.
+    std::optional<std::vector<MemoryAccount>> memory{};
+    // By process and device. Missing if the program set no steps.
+    std::optional<std::vector<MemorySteps>> memory_steps{};
     // Ranks that should have sent a report but did not, ascending. Missing unless the reports were
     // gathered from the ranks of a job.
     std::optional<std::vector<int>> missing_ranks{};

@@ -63,6 +63,8 @@ class MistakeIndex {
 
 // Maximum number of collection records in a merged report, divided equally among the processes.
 inline constexpr std::size_t kMaxMergedRecords = 4000;
+// The accounts of more processes are merged without MemoryAccount::holders.
+inline constexpr std::size_t kMaxProcessesWithHolders = 16;
 
 // Merges findings with the same signature or cause into one, with an entry in `by_process` for each
 // process. Processes are ordered by rank, then process id. A process that occurs in several reports

@@ -105,6 +105,7 @@ class Merger {
         add_owners(report.live_owners, new_index, merged_.live_owners);
         add_owners(report.device_records, new_index, merged_.device_records);
         add_owners(report.censuses, new_index, merged_.censuses);
+        add_accounts(report, new_index);
         if (report.missing_ranks) {
             missing_.insert(report.missing_ranks->begin(), report.missing_ranks->end());
         }
@@ -115,7 +116,7 @@ class Merger {
 
     Report finish() {
         for (const Timeline& timeline : timelines_) {
-            const std::vector<model::CollectionRecord> records = timeline.records();
+            const std::vector<model::CollectionRecord> records = timeline.entries();
             merged_.collections.insert(merged_.collections.end(), records.begin(), records.end());
             merged_.omitted_collections += timeline.omitted();
         }
@@ -136,6 +137,7 @@ class Merger {
         if (merged_.censuses) {
             std::ranges::sort(*merged_.censuses, {}, &model::CensusTime::process);
         }
+        thin_accounts();
         set_missing_ranks();
         merged_.stats.findings = merged_.findings.size();
         merged_.notes.resize(std::min(merged_.notes.size(), kMaxNotes));
@@ -187,6 +189,48 @@ class Merger {
             owner.process = new_index[owner.process];
             all.push_back(std::move(owner));
         }
+    }
+
+    void add_accounts(const Report& report, const std::vector<std::uint32_t>& new_index) {
+        add_owners(report.memory, new_index, merged_.memory);
+        add_owners(report.memory_steps, new_index, merged_.memory_steps);
+    }
+
+    // Bounds the size of the accounts, which grows with the number of processes.
+    void thin_accounts() {
+        const std::size_t processes = merged_.processes.size();
+        if (merged_.memory) {
+            for (model::MemoryAccount& account : *merged_.memory) {
+                for (model::LiveOwner& holder : account.holders) {
+                    holder.process = account.process;
+                }
+                if (processes > kMaxProcessesWithHolders) {
+                    account.holders.clear();
+                }
+            }
+            std::ranges::stable_sort(*merged_.memory, {}, &model::MemoryAccount::process);
+        }
+        if (merged_.memory_steps) {
+            for (model::MemorySteps& steps : *merged_.memory_steps) {
+                steps = thinned(std::move(steps), records_each(processes));
+            }
+            std::ranges::stable_sort(*merged_.memory_steps, {}, &model::MemorySteps::process);
+        }
+    }
+
+    static model::MemorySteps thinned(model::MemorySteps steps, std::size_t limit) {
+        StepSamples samples(limit);
+        for (const model::StepSample& sample : model::samples_of(steps)) {
+            samples.add(sample);
+        }
+        CensusSamples censuses(limit);
+        for (const model::CategorySizes& census : steps.censuses) {
+            censuses.add(census);
+        }
+        model::MemorySteps fewer =
+            model::in_columns(std::move(steps.device), samples.entries(), censuses.entries());
+        fewer.process = steps.process;
+        return fewer;
     }
 
     // A rank is not missing if another report contains it.

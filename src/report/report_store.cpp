@@ -119,12 +119,48 @@ void ReportStore::note(const std::string& sentence) {
 }
 
 void ReportStore::set_census(std::vector<model::GrowingOwner> growing,
-                             std::vector<model::LiveOwner> largest,
+                             std::span<const model::LiveOwner> owners,
+                             std::size_t most,
                              model::CensusTime time) {
     const std::lock_guard lock(mutex_);
+    const std::span<const model::LiveOwner> largest = owners.first(std::min(owners.size(), most));
     growing_ = std::move(growing);
-    live_owners_ = std::move(largest);
+    live_owners_.emplace(largest.begin(), largest.end());
     censuses_ = {time};
+    add_categories(owners, time);
+}
+
+void ReportStore::add_categories(std::span<const model::LiveOwner> owners, model::CensusTime time) {
+    std::map<std::string, model::CategorySizes> sizes;  // by device
+    for (const auto& [device, known] : steps_) {
+        sizes[device];  // possibly without reachable owners
+    }
+    for (const model::LiveOwner& each : owners) {
+        model::add_size(sizes[each.owner.device], each);
+    }
+    for (auto& [device, census] : sizes) {
+        if (steps_.size() >= kMaxStepDevices && !steps_.contains(device)) {
+            continue;
+        }
+        census.step = time.step;
+        census.at = time.at;
+        steps_[device].censuses.add(census);
+    }
+}
+
+void ReportStore::set_account(model::MemoryAccount account) {
+    const std::lock_guard lock(mutex_);
+    accounts_[{account.device, account.occasion}] = std::move(account);
+}
+
+void ReportStore::add_sample(const std::string& device, model::StepSample sample) {
+    const std::lock_guard lock(mutex_);
+    if (steps_.size() >= kMaxStepDevices && !steps_.contains(device)) {
+        return;
+    }
+    auto& samples = steps_[device].samples;
+    sample.number = samples.added() + 1;
+    samples.add(sample);
 }
 
 void ReportStore::set_unexamined(std::string objects) {
@@ -146,7 +182,7 @@ model::Report ReportStore::snapshot(const model::Stats& stats) const {
     std::ranges::for_each(report.findings, [this](auto& finding) { source_.fill(finding); });
     std::ranges::sort(report.findings, model::ranks_before);
     report.retained_bytes = retained_bytes_;
-    report.collections = collections_.records();
+    report.collections = collections_.entries();
     report.omitted_collections = collections_.omitted();
     report.growing = growing_;
     report.live_owners = live_owners_;
@@ -155,6 +191,16 @@ model::Report ReportStore::snapshot(const model::Stats& stats) const {
             .push_back(record);
     }
     report.censuses = censuses_;
+    for (const auto& [key, account] : accounts_) {
+        (report.memory ? *report.memory : report.memory.emplace()).push_back(account);
+    }
+    for (const auto& [device, steps] : steps_) {
+        const std::vector<model::StepSample> samples = steps.samples.entries();
+        if (!samples.empty()) {  // otherwise, the program sets no steps
+            (report.memory_steps ? *report.memory_steps : report.memory_steps.emplace())
+                .push_back(model::in_columns(device, samples, steps.censuses.entries()));
+        }
+    }
     report.stats = stats;
     report.stats.findings = findings_.size() + not_kept_.size();
     report.notes = notes_;

@@ -9,7 +9,9 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/finding.h"
@@ -23,6 +25,8 @@ namespace cyclewatch::report {
 
 inline constexpr std::size_t kMaxFindings = 1000;  // a note in the report counts the rest
 inline constexpr std::size_t kMaxNotes = 100;
+inline constexpr std::size_t kMaxStepSamples = 500;  // per device
+inline constexpr std::size_t kMaxStepDevices = 16;
 
 // The note for a report from which `number` findings were omitted.
 [[nodiscard]] std::string not_kept_note(const std::string& number);
@@ -66,10 +70,18 @@ class ReportStore {
     // Adds a sentence to the report's notes. Idempotent.
     void note(const std::string& sentence);
 
-    // Replaces the results of the last census, which was taken at `time`.
+    // Replaces the results of the last census, which was taken at `time`, and adds its sizes by
+    // category to the steps. `owners`: all groups, the largest first; `most` of them are stored.
     void set_census(std::vector<model::GrowingOwner> growing,
-                    std::vector<model::LiveOwner> largest,
+                    std::span<const model::LiveOwner> owners,
+                    std::size_t most,
                     model::CensusTime time);
+
+    // Adds an account, or replaces the account of the same device and occasion.
+    void set_account(model::MemoryAccount account);
+
+    // Adds the counters of a device in one step. `sample.number` is set by the store.
+    void add_sample(const std::string& device, model::StepSample sample);
 
     // Sets ProgramInfo::unexamined.
     void set_unexamined(std::string objects);
@@ -82,6 +94,13 @@ class ReportStore {
     [[nodiscard]] model::Report snapshot(const model::Stats& stats) const;
 
   private:
+    // A device over the steps.
+    struct Steps {
+        StepSamples samples{kMaxStepSamples};
+        CensusSamples censuses{kMaxStepSamples};
+    };
+
+    void add_categories(std::span<const model::LiveOwner> owners, model::CensusTime time);
     void count_not_kept(const std::string& signature);
 
     mutable std::mutex mutex_;
@@ -93,12 +112,14 @@ class ReportStore {
     std::set<std::string> not_kept_;        // signatures beyond the limit
     bool more_not_kept_ = false;            // not_kept_ is full as well
     std::uint64_t retained_bytes_ = 0;
-    Timeline collections_;
+    Timeline collections_{model::kMaxCollectionRecords};
     SourceTable source_;
     std::optional<std::vector<model::GrowingOwner>> growing_;
     std::optional<std::vector<model::LiveOwner>> live_owners_;
     std::map<std::string, model::DeviceRecord> device_records_;  // by device
     std::optional<std::vector<model::CensusTime>> censuses_;
+    std::map<std::pair<std::string, model::AccountOccasion>, model::MemoryAccount> accounts_;
+    std::map<std::string, Steps> steps_;  // by device
     std::vector<std::string> notes_;
 };
 

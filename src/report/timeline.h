@@ -1,38 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bounded sample of the collection records of one process, spread evenly over the run.
+// Bounded samples of what happened during a run.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
+#include "model/memory_account.h"
 #include "model/observation.h"
-#include "model/report.h"
+#include "report/even_sample.h"
 
 namespace cyclewatch::report {
 
-class Timeline {
-  public:
-    // `limit`: maximum number of records, at least 2.
-    explicit Timeline(std::size_t limit = model::kMaxCollectionRecords) : limit_(limit) {}
+// The collection records of one process.
+using Timeline = EvenSample<model::CollectionRecord,
+                            &model::CollectionRecord::released_bytes,
+                            &model::CollectionRecord::number>;
 
-    void add(const model::CollectionRecord& record);
-
-    // The stored records in order, including the latest. If the limit is exceeded, consecutive
-    // records form groups of equal size, and only the record with the most released bytes in each
-    // group is stored.
-    [[nodiscard]] std::vector<model::CollectionRecord> records() const;
-    [[nodiscard]] std::uint64_t omitted() const;
-
-  private:
-    void halve();
-    [[nodiscard]] std::size_t room() const;
-
-    std::size_t limit_;
-    std::vector<model::CollectionRecord> kept_;
-    model::CollectionRecord latest_;
-    std::uint64_t added_ = 0;
-    std::uint64_t group_ = 1;       // collections per kept record
-    std::uint64_t last_group_ = 0;  // collections of the last kept record so far
-};
+// The memory of a device in the steps, and in the censuses.
+using StepSamples =
+    EvenSample<model::StepSample, &model::StepSample::in_use, &model::StepSample::number>;
+using CensusSamples =
+    EvenSample<model::CategorySizes, &model::CategorySizes::total, &model::CategorySizes::at>;
 
 }  // namespace cyclewatch::report

@@ -101,11 +101,23 @@ void Dispatcher::step(const std::shared_ptr<Watch>& watch, std::int64_t number) 
     if (watch->is_census_due()) {
         take_census(watch);
     }
-    if (watch->settings().scan_every == 0) {
+    const Clock::time_point began = Clock::now();
+    if (watch->settings().scan_every != 0) {
+        scan_now(watch, watch->due_scan(began), began);
+    }
+    sample_step(watch);
+}
+
+void Dispatcher::sample_step(const std::shared_ptr<Watch>& watch) {
+    if (collector::is_under_way_here() || !is_active(watch)) {
         return;
     }
-    const Clock::time_point began = Clock::now();
-    scan_now(watch, watch->due_scan(began), began);
+    try {
+        handle_fork();
+        watch->sample_step(Clock::now());
+    } catch (const std::bad_alloc&) {
+        watch->skip("samples of the memory in steps: out of memory");
+    }
 }
 
 void Dispatcher::note_step(std::int64_t number, bool counted) {

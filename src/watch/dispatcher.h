@@ -120,6 +120,7 @@ class Dispatcher final : public collector::CollectionListener {
     void prepare_heap_walk();
     // Creates a watch for one scan.
     std::shared_ptr<Watch> prepare_scan(Settings settings);
+    void sample_step(const std::shared_ptr<Watch>& watch);
     void scan_now(const std::shared_ptr<Watch>& watch,
                   std::optional<collector::HeapScope> scope,
                   Clock::time_point began);

@@ -25,6 +25,8 @@ namespace {
 
 constexpr const char* kFrozenObjects = "the objects frozen by gc.freeze()";
 constexpr std::size_t kMostLiveOwners = 100;  // groups in the report
+// Between writes of the report that only add samples of steps.
+constexpr std::chrono::seconds kSampleWritePause{10};
 
 // Report files of all watches of this process, including files not written yet. The set is never
 // destroyed, because watches can outlive static objects.
@@ -119,6 +121,7 @@ void Watch::open_store() {
     steps_ = 0;
     growth_ = {};
     device_descriptions_ = {};
+    step_sampler_ = {};
     counter_ = std::make_shared<StatsCounter>();
     store_ = std::make_shared<report::ReportStore>(program_, settings_.devices.words());
     store_->set_unexamined(model::kStillRunning);
@@ -336,10 +339,9 @@ void Watch::add_census(std::span<const model::LiveOwner> owners, Clock::time_poi
     std::vector<model::GrowingOwner> growing = growth_.growing();
     project_growth(growing);
     project_growth(fresh);
-    const std::span<const model::LiveOwner> largest =
-        owners.first(std::min(owners.size(), kMostLiveOwners));
     store_->set_census(std::move(growing),
-                       {largest.begin(), largest.end()},
+                       owners,
+                       kMostLiveOwners,
                        {.at = seconds_since_start(began), .step = step_});
     census_seconds_ = seconds(Clock::now() - began);
     counter_->add_seconds(census_seconds_);
@@ -495,6 +497,40 @@ void Watch::measure_devices() {
         store_->set_device(std::move(record));
     }
     if (!records.empty() && writer_ != nullptr) {
+        writer_->changed(false);
+    }
+}
+
+void Watch::sample_step(Clock::time_point now) {
+    if (!step_sampler_.is_due(now)) {
+        return;
+    }
+    const std::map<std::string, std::uint64_t> dead =
+        reported_.empty() ? std::map<std::string, std::uint64_t>() : reported_.sizes();
+    for (device::StepCounters& each : step_sampler_.sample(settings_.devices)) {
+        const auto found = dead.find(each.device);
+        store_->add_sample(each.device,
+                           {.step = step_,
+                            .at = seconds_since_start(now),
+                            .in_use = each.in_use,
+                            .allocated = each.allocated,
+                            .dead = found == dead.end() ? 0 : found->second});
+    }
+    step_sampler_.pause_after(now);
+    if (writer_ != nullptr && now >= next_sample_write_) {
+        writer_->changed(false);
+        next_sample_write_ = now + kSampleWritePause;
+    }
+}
+
+void Watch::add_account(model::MemoryAccount account) {
+    account.at = seconds_since_start(Clock::now());
+    account.step = step_;
+    for (model::LiveOwner& holder : account.holders) {
+        holder.process = 0;  // this process
+    }
+    store_->set_account(std::move(account));
+    if (writer_ != nullptr) {
         writer_->changed(false);
     }
 }

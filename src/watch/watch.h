@@ -19,6 +19,7 @@
 #include "collector/heap_scan.h"
 #include "device/device_selection.h"
 #include "device/memory_sampler.h"
+#include "device/step_sampler.h"
 #include "model/observation.h"
 #include "model/report.h"
 #include "model/retention.h"
@@ -194,6 +195,10 @@ class Watch : public std::enable_shared_from_this<Watch> {
     }
     // If another census would exceed the budget, returns false and counts the census as skipped.
     [[nodiscard]] bool can_afford_census(Clock::time_point now);
+    // Adds the counters of the watched devices to the report if a sample is due.
+    void sample_step(Clock::time_point now);
+    // Adds an account of the memory in use to the report. Sets its process, time and step.
+    void add_account(model::MemoryAccount account);
     // Adds a census of the watched devices, and logs the groups of tensors that have begun to grow.
     void add_census(std::span<const model::LiveOwner> owners, Clock::time_point began);
 
@@ -285,6 +290,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
     double census_seconds_ = 0;  // of the last census
     report::GrowthTracker growth_;
     device::MemorySampler memory_;
+    device::StepSampler step_sampler_;
+    Clock::time_point next_sample_write_{};
     DeviceDescriptions device_descriptions_;
     ReportedStorages reported_;
     std::unique_ptr<KnownFindings> known_;

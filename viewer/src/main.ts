@@ -5,6 +5,7 @@ import "./style/theme.css";
 import "./style/overview.css";
 import "./style/cards.css";
 import "./style/panels.css";
+import "./style/memory.css";
 import { PageCopy } from "./report/save";
 import { readReport, readTexts } from "./report/read";
 import { drawCards, showChosenFindings } from "./findings/cards";
@@ -16,7 +17,9 @@ import { findingBars } from "./overview/bars";
 import { footer, generationsPanel } from "./overview/closing";
 import { devicesPanel } from "./overview/devices";
 import { programFacts } from "./overview/program";
+import { showMemory } from "./memory/memory";
 import { byId } from "./page/dom";
+import { addTabs } from "./page/tabs";
 import { ranksPanel } from "./ranks/ranks";
 import { drawTimeline } from "./timeline/timeline";
 
@@ -31,7 +34,10 @@ async function start(copy: PageCopy): Promise<void> {
     addTools(state);
     showChosenFindings(state);
     drawTimeline(state);
-    showLive(report, texts);
+    const live = showLive(report, texts);
+    const memory = showMemory(report);
+    const findings = { panel: "findings", name: "Findings", note: String(report.findings.length) };
+    addTabs([report.findings.length > 0 ? findings : undefined, memory, live].filter((tab) => tab !== undefined));
     if (report.findings.length > 0 || document.getElementById("live") !== null) {
         addEditorChoice();
     }

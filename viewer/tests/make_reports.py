@@ -30,14 +30,19 @@ HOSTILE = [
     "]]>&lt;&#60;%3Cscript%3E",
 ]
 # Fields with a fixed set of values.
-ENUMERATIONS = {"schema", "status", "verdict", "source", "collected", "category", "kind", "unit"}
+ENUMERATIONS = {
+    *("schema", "status", "verdict", "source", "collected", "category", "kind", "unit", "occasion"),
+}
+
 
 RANKS, SIGNATURES = 1000, 200
 
 
 def golden():
-    """The golden report."""
-    return json.loads((ROOT / "tests/golden/report.json").read_text(encoding="utf-8"))
+    """The golden report, without the accounts that memory() adds."""
+    report = json.loads((ROOT / "tests/golden/report.json").read_text(encoding="utf-8"))
+    del report["memory"], report["memory_steps"]
+    return report
 
 
 def quiet():
@@ -120,6 +125,9 @@ def hostile():
     [owner], [growing] = report["live_owners"], report["growing"]
     report["live_owners"] = [spoiled(owner, text) for text in HOSTILE]
     report["growing"] = [spoiled(growing, text) for text in HOSTILE]
+    accounts, steps = (memory()[each] for each in ("memory", "memory_steps"))
+    report["memory"] = [spoiled(accounts[0], text) for text in HOSTILE]
+    report["memory_steps"] = [spoiled(steps[0], text) for text in HOSTILE]
     report["notes"] = list(HOSTILE)
     report["devices"] = list(HOSTILE)
     report["stats"]["skipped"] = dict.fromkeys(HOSTILE, 1)
@@ -280,6 +288,47 @@ def live():
     return report
 
 
+def memory():
+    """Two accounts, and the memory in 240 steps with four censuses."""
+    report = live()
+    signatures = [each["signature"] for each in report["findings"]]
+    sizes = {"parameter": 177 << 20, "optimizer state": 192 << 20, "dead": 96 << 20}
+    lines = [{"kind": kind, "use": kind, "bytes": each} for kind, each in sizes.items()]
+    lines.append({"kind": "cached", "use": "free in whole segments", "bytes": (35 << 20) + 1})
+    account = {
+        "process": 0,
+        "device": "cuda:0",
+        "occasion": "end",
+        "at": 34.5,
+        "step": 239,
+        "in_use": (500 << 20) + 1,
+        "total": 80 << 30,
+        "source": "reserved by torch's allocator",
+        "peak": 480 << 20,
+        "headline": "cuda:0: 500 MiB of 80.0 GiB in use, of which 96.0 MiB dead in 3 cycles",
+        "lines": lines,
+        "signatures": signatures[:2],
+        "holders": report["live_owners"][:3],
+    }
+    report["memory"] = [account, account | {"occasion": "out of memory", "step": 200, "at": 30.0}]
+    times = [turn * 34.5 / 239 for turn in range(240)]
+    census = {"step": 0, "at": 0.0, "parameter": 177 << 20, "gradient": 64 << 20}
+    census |= {"optimizer_state": 192 << 20, "saved_for_backward": 0, "activation": 0, "other": 0}
+    report["memory_steps"] = [
+        {
+            "process": 0,
+            "device": "cuda:0",
+            "steps": list(range(240)),
+            "times": times,
+            "in_use": [800 << 20] * 240,
+            "allocated": [(600 << 20) + (turn % 20 << 22) for turn in range(240)],
+            "dead": [0] * 240,
+            "censuses": [census | {"step": n, "at": times[n]} for n in range(0, 240, 60)],
+        }
+    ]
+    return report
+
+
 def only_live():
     """Live tensors, but no findings."""
     report = live()
@@ -399,7 +448,7 @@ def main():
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     runs = (golden, quiet, single, backticks, merged, hostile)
-    for make in (*runs, live, only_live, many, thousand):
+    for make in (*runs, live, memory, only_live, many, thousand):
         source = folder / f"{make.__name__}.json"
         source.write_text(json.dumps(make()), encoding="ascii")
         page = folder / f"{make.__name__}.html"

@@ -48,10 +48,10 @@ TEST(LoadReport, DistinguishesAllFields) {
         if (value.is_structured()) {
             for (auto& [name, inner] : value.items()) {
                 // Enumerations.
-                const bool is_word =
-                    inner.is_string() &&
-                    (name == "status" || name == "verdict" || name == "source" ||
-                     name == "collected" || name == "unit" || name == "kind" || name == "category");
+                const bool is_word = inner.is_string() &&
+                                     (name == "status" || name == "verdict" || name == "source" ||
+                                      name == "collected" || name == "unit" || name == "kind" ||
+                                      name == "category" || name == "occasion");
                 if (!is_word) {
                     self(self, inner);
                 }

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <algorithm>
 #include <string>
 #include <thread>
 
@@ -300,6 +301,63 @@ TEST_F(ReportStoreTest, IsThreadSafe) {
     EXPECT_EQ(store_.snapshot({}).retained_bytes, 800U);
 }
 
+TEST_F(ReportStoreTest, SamplesOfStepsAreBoundedAndKeepThePeaks) {
+    constexpr std::uint64_t kSteps = 20'000;
+    for (std::uint64_t step = 0; step < kSteps; ++step) {
+        store_.add_sample("cpu",
+                          {.step = static_cast<std::int64_t>(step),
+                           .at = static_cast<double>(step),
+                           .in_use = step == 7777 ? 900U : 100U,
+                           .allocated = 0,
+                           .dead = step});
+    }
+    const model::Report report = store_.snapshot({});
+    ASSERT_TRUE(report.memory_steps);
+    const model::MemorySteps& steps = report.memory_steps->front();
+    ASSERT_LE(steps.steps.size(), kMaxStepSamples);
+    EXPECT_GT(steps.steps.size(), kMaxStepSamples / 3);
+    EXPECT_EQ(steps.steps.back(), kSteps - 1);
+    const auto peak = std::ranges::find(steps.in_use, 900U);
+    ASSERT_NE(peak, steps.in_use.end());
+    EXPECT_EQ(steps.dead[static_cast<std::size_t>(peak - steps.in_use.begin())], 7777U);
+}
+
+TEST_F(ReportStoreTest, CensusesAddTheirSizesByCategory) {
+    std::vector<model::LiveOwner> owners(3);
+    for (model::LiveOwner& each : owners) {
+        each.owner.device = "cpu";
+        each.bytes = 10;
+    }
+    owners[0].category = model::OwnerCategory::gradient;
+    store_.set_census({}, owners, 2, {.at = 1, .step = 5});
+    EXPECT_FALSE(store_.snapshot({}).memory_steps);  // the program sets no steps
+    store_.add_sample("cpu", {.step = 5, .at = 1, .in_use = 100, .allocated = 0, .dead = 0});
+    store_.set_census({}, {}, 2, {.at = 2, .step = 6});
+    const model::Report report = store_.snapshot({});
+    EXPECT_TRUE(report.live_owners->empty());
+    ASSERT_TRUE(report.memory_steps);
+    const std::vector<model::CategorySizes>& censuses = report.memory_steps->front().censuses;
+    ASSERT_EQ(censuses.size(), 2U);
+    EXPECT_EQ(censuses[0], (model::CategorySizes{.step = 5, .at = 1, .gradient = 10, .other = 20}));
+    EXPECT_EQ(censuses[1].total(), 0U);
+}
+
+TEST_F(ReportStoreTest, TheLatestAccountOfADeviceAndOccasionIsStored) {
+    model::MemoryAccount account;
+    account.device = "cpu";
+    account.in_use = 1;
+    store_.set_account(account);
+    account.in_use = 2;
+    store_.set_account(account);
+    account.occasion = model::AccountOccasion::out_of_memory;
+    account.in_use = 3;
+    store_.set_account(account);
+    const model::Report report = store_.snapshot({});
+    ASSERT_EQ(report.memory->size(), 2U);
+    EXPECT_EQ(report.memory->front().in_use, 2U);
+    EXPECT_EQ(report.memory->back().in_use, 3U);
+}
+
 Timeline timeline_of(std::uint64_t collections, std::size_t limit) {
     Timeline timeline(limit);
     for (std::uint64_t i = 1; i <= collections; ++i) {
@@ -313,7 +371,7 @@ Timeline timeline_of(std::uint64_t collections, std::size_t limit) {
 
 std::string numbers(const Timeline& timeline) {
     std::string text;
-    for (const model::CollectionRecord& record : timeline.records()) {
+    for (const model::CollectionRecord& record : timeline.entries()) {
         text += (text.empty() ? "" : " ") + std::to_string(record.number);
     }
     return text;
@@ -329,7 +387,7 @@ TEST(Timeline, KeepsTheLargestOfEachPairBeyondTheLimit) {
 TEST(Timeline, CoversALongRunEvenly) {
     for (const std::size_t limit : {2U, 3U, 10U, 1000U}) {
         for (const std::uint64_t length : {1000U, 4567U, 100'000U}) {
-            const auto records = timeline_of(length, limit).records();
+            const auto records = timeline_of(length, limit).entries();
             ASSERT_LE(records.size(), limit);
             EXPECT_GE(records.size(), std::min<std::size_t>(limit / 3, length));
             EXPECT_EQ(records.back().number, length);

@@ -81,6 +81,12 @@ model::Report make_hostile_report(const std::string& text) {
     live.owner = growing.owner;
     live.held_by.front().text = live.held_by.front().root.text = text;
     live.held_by.front().root.location = text;
+    model::MemoryAccount& account = report.memory->front();
+    account.device = account.source = account.headline = text;
+    account.lines = {{.kind = text, .use = text, .bytes = 1}};
+    account.signatures = {text};
+    account.holders = {live};
+    report.memory_steps->front().device = text;
     model::DeviceRecord& device = report.device_records->front();
     device.device = device.name = device.uuid = device.pci_id = device.error = text;
     const auto spoil = [&text](std::vector<Reference>& references) {

@@ -2,7 +2,7 @@
 // The tab "Live": the tables of live memory, with the treemap, search and filters.
 import { all, announce, arrange, button, byId, field, make, select } from "../page/dom";
 import { counted, formatBytes } from "../page/format";
-import { addTabs } from "../page/tabs";
+import type { Tab } from "../page/tabs";
 import { addLocationButtons } from "../findings/locations";
 import type { LiveOwner, Report } from "../report/schema";
 import type { Texts } from "../report/texts";
@@ -119,10 +119,11 @@ class LiveList {
     }
 }
 
-export function showLive(report: Report, texts: Texts): void {
+// Returns the tab, if there is one.
+export function showLive(report: Report, texts: Texts): Tab | undefined {
     const view = liveView(report, texts);
     if (view === undefined) {
-        return; // no census
+        return undefined; // no census
     }
     byId("findings").after(view);
     addLocationButtons(view);
@@ -135,10 +136,5 @@ export function showLive(report: Report, texts: Texts): void {
         new LiveList(report, owners, section, rows);
         note = formatBytes(owners.reduce((sum, live) => sum + live.bytes, 0));
     }
-    if (report.findings.length > 0) {
-        addTabs([
-            { panel: "findings", name: "Findings", note: String(report.findings.length) },
-            { panel: "live", name: "Live", note },
-        ]);
-    }
+    return { panel: "live", name: "Live", note };
 }

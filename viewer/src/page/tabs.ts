@@ -2,14 +2,17 @@
 // Turns parts of the page into tabs. Links to an element (#finding-2) select the tab that contains it.
 import { byId, make } from "./dom";
 
-interface Tab {
+export interface Tab {
     panel: string; // id of an element
     name: string;
     note: string; // a number beside the name, or ""
 }
 
-// The tabs are inserted before the first panel, which is selected.
+// The tabs are inserted before the first panel, which is selected. A single panel needs no tab.
 export function addTabs(tabs: readonly Tab[]): void {
+    if (tabs.length < 2) {
+        return;
+    }
     const panels = tabs.map(({ panel }) => byId(panel));
     const buttons = tabs.map(({ panel, name, note }) =>
         make(

@@ -248,6 +248,54 @@ export interface CensusTime {
     step: number; // The last step number passed to Watch.step() before the census; -1 if there was none.
 }
 
+// One use of the memory of a device.
+export interface MemoryLine {
+    kind: string; // The use in a word that does not change between versions: 'dead', 'parameter', 'cached'.
+    use: string; // In words: 'dead in 2 cycles (a collection frees them)'.
+    bytes: number; // The size. Negative for tensors that are not resident, for example because they have not been written to.
+}
+
+// What the memory in use on a device was used for, as returned by :func:`memory`.
+export interface MemoryAccount {
+    process: number; // Index of the process in `Report.processes`.
+    device: string; // The device: 'cuda:0', 'cpu'.
+    occasion: "request" | "out of memory" | "end"; // Why it was measured: 'request' (a call to :func:`memory`), 'out of memory' or 'end' (of the program).
+    at: number; // Seconds from the start of the watch to the measurement.
+    step: number; // The last step number passed to Watch.step() before the measurement; -1 if there was none.
+    in_use: number; // The bytes in use; the sum of `lines`.
+    total: number; // The capacity of the device or the limit of the process, in bytes; 0 if unknown.
+    source: string; // How `in_use` was measured, such as 'resident memory'.
+    peak: number; // The most bytes that torch had allocated at one time or, for the CPU, the largest resident memory; 0 if unknown.
+    headline: string; // The verdict: the bytes in use, what most of them are, and what to do next.
+    lines: MemoryLine[]; // What the memory was used for.
+    signatures: string[]; // The signatures of the findings for the dead cycles, which are not necessarily part of the report.
+    holders: LiveOwner[]; // The largest groups of reachable tensors, largest first.
+}
+
+// The bytes of the reachable tensors on a device in a census, by category.
+export interface CategorySizes {
+    step: number; // The last step number passed to Watch.step() before the census; -1 if there was none.
+    at: number; // Seconds from the start of the watch to the census.
+    parameter: number; // Parameters.
+    gradient: number; // Gradients.
+    optimizer_state: number; // State of optimizers.
+    saved_for_backward: number; // Tensors that only C++ code refers to.
+    activation: number; // Tensors computed from a tensor that requires a gradient.
+    other: number; // Other tensors.
+}
+
+// The memory in use on a device in the steps of a process, in columns. For a long run, the columns are a sample: the steps are divided into groups of equal size, and each entry is the step of its group with the most memory in use. Of steps that take less than a few milliseconds, only some are recorded.
+export interface MemorySteps {
+    process: number; // Index of the process in `Report.processes`.
+    device: string; // The device: 'cuda:0', 'cpu'.
+    steps: number[]; // The numbers passed to Watch.step().
+    times: number[]; // Seconds from the start of the watch to the step.
+    in_use: number[]; // Bytes reserved by torch's allocator or, for the CPU, resident memory.
+    allocated: number[]; // Bytes allocated by torch's allocator; 0 for the CPU.
+    dead: number[]; // Bytes of unreachable tensors that scans had found.
+    censuses: CategorySizes[]; // The sizes by category, exact, in the censuses.
+}
+
 // All collections of one generation; in a merged report, of all processes.
 export interface GenerationTotals {
     generation: number; // The generation, as in `gc.callbacks`.
@@ -287,6 +335,8 @@ export interface Report {
     live_owners?: LiveOwner[]; // The largest groups of reachable tensors in the last census or when `cyclewatch attach` ran, largest first; at most 100 for each process; missing if there was neither.
     device_records?: DeviceRecord[]; // The CUDA devices that contained unreachable tensors, ordered by process and device; missing if CUDA was not in use or could not be queried.
     censuses?: CensusTime[]; // When `growing` and `live_owners` were recorded, one entry for each process that took a census; missing if there was no census.
+    memory?: MemoryAccount[]; // What the memory in use was used for when the program called :func:`memory`, ran out of memory or ended; for each process, the latest account of each device and occasion. If the reports of more than 16 processes are merged, without `holders`. Missing if no account was recorded.
+    memory_steps?: MemorySteps[]; // The memory in use in the steps of the program, by process and device; missing if the program did not call Watch.step().
     missing_ranks?: number[]; // Ranks of the job that sent no report, or none that can be read, in ascending order; missing if no rank is missing or the reports were merged from files.
     stats: Stats; // Statistics of the watch when the report was created.
     notes: string[]; // Sentences that describe which data was truncated or skipped.

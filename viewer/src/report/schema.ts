@@ -2,7 +2,16 @@
 // The report as the page uses it.
 import type * as fields from "./fields";
 
-export type { Collection, GrowingOwner, LiveOwner, ProcessOccurrences, Program } from "./fields";
+export type {
+    CategorySizes,
+    Collection,
+    GrowingOwner,
+    LiveOwner,
+    MemoryAccount,
+    MemorySteps,
+    ProcessOccurrences,
+    Program,
+} from "./fields";
 
 // In columns: an array of values for each field.
 export type OccurrencesByProcess = Record<keyof fields.ProcessOccurrences, number[]>;

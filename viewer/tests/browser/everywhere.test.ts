@@ -41,7 +41,7 @@ async function overflows(page: Page): Promise<number[]> {
     return found;
 }
 
-test.each(["golden", "merged", "quiet", "real", "hostile", "only_live"])("%s fits into all windows", async (report) => {
+test.each(["golden", "merged", "quiet", "real", "hostile", "only_live", "memory"])("%s fits into all windows", async (report) => {
     const page = await openReport(report, { viewport: { width: 360, height: 900 } });
     expect(await overflows(page)).toEqual([]);
     for (const fold of await page.locator("summary:visible").all()) {
@@ -50,7 +50,7 @@ test.each(["golden", "merged", "quiet", "real", "hostile", "only_live"])("%s fit
     expect(await overflows(page)).toEqual([]);
 });
 
-for (const report of ["golden", "merged", "quiet", "live#live"]) {
+for (const report of ["golden", "merged", "quiet", "live#live", "memory#memory"]) {
     test.each(["light", "dark"] as const)(`axe finds no serious violation in ${report}, %s`, async (colorScheme) => {
         const page = await openReport(report, { colorScheme });
         await page.addStyleTag({ content: "" }).catch(() => undefined);

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The accounts and the memory over the steps in reports."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from owners import Buffer
+
+import cyclewatch
+from cyclewatch import _native
+
+pytestmark = pytest.mark.usefixtures("buffers_are_owners", "no_automatic_collection")
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "report.json"
+
+
+def leak(size):
+    buffer = Buffer(size)
+    buffer.me = buffer
+
+
+def data_of(watch):
+    return json.loads(watch.report().to_json())
+
+
+def test_a_report_has_the_account_that_the_program_asked_for():
+    kept = Buffer(1000)
+    leak(500)
+    with cyclewatch.watch(devices="cpu") as watch:
+        watch.step(7)
+        account = cyclewatch.memory("cpu")
+    assert kept.facts
+    [stored] = data_of(watch)["memory"]
+    assert (stored["device"], stored["occasion"], stored["step"]) == ("cpu", "request", 7)
+    assert stored["headline"] == account.verdict
+    assert [(line["use"], line["bytes"]) for line in stored["lines"]] == account.lines
+    assert sum(line["bytes"] for line in stored["lines"]) == stored["in_use"] == account.in_use
+    assert {"kind": "dead", "use": "dead in 1 cycle (a collection frees them)", "bytes": 500} in (
+        stored["lines"]
+    )
+    assert stored["signatures"] == [each.signature for each in account.findings]
+    assert [each["bytes"] for each in stored["holders"]] == [
+        each.nbytes for each in account.holders
+    ]
+
+
+def test_a_report_without_account_and_steps_does_not_have_the_fields():
+    with cyclewatch.watch(devices="cpu") as watch:
+        pass
+    cyclewatch.memory("cpu")
+    assert not {"memory", "memory_steps"} & data_of(watch).keys()
+
+
+def test_an_out_of_memory_error_leaves_its_account_beside_a_later_one(tmp_path):
+    with cyclewatch.watch(devices="cpu") as watch:
+        with pytest.raises(MemoryError), cyclewatch.oom_autopsy(report_dir=tmp_path):
+            raise MemoryError
+        cyclewatch.memory("cpu")
+    occasions = [each["occasion"] for each in data_of(watch)["memory"]]
+    assert sorted(occasions) == ["out of memory", "request"]
+
+
+def test_steps_have_the_counters_and_the_categories_of_censuses():
+    kept = [Buffer(1000)]
+    with cyclewatch.watch(devices="cpu", census_every=2, budget=1, scan_every=1) as watch:
+        leak(500)
+        for step in range(10, 14):
+            watch.step(step)
+            kept.append(Buffer(1000))
+    [steps] = data_of(watch)["memory_steps"]
+    assert steps["device"] == "cpu"
+    columns = [steps[name] for name in ("steps", "times", "in_use", "allocated", "dead")]
+    assert len({len(column) for column in columns}) == 1
+    assert steps["steps"][0] == 10
+    assert steps["times"] == sorted(steps["times"])
+    assert all(size > 1 << 20 for size in steps["in_use"])
+    assert steps["dead"][0] == 500  # found by the scan of the step
+    assert [each["step"] for each in steps["censuses"]] == [11, 13]
+    first, last = (each["other"] for each in steps["censuses"])
+    assert last - first == 2000
+
+
+def test_merged_reports_keep_the_process_of_each_account():
+    def of_process(pid):
+        data = json.loads(GOLDEN.read_text())
+        data["processes"][0]["pid"] = pid
+        account = dict.fromkeys(("process", "at", "in_use", "total", "peak"), 0)
+        account |= dict.fromkeys(("lines", "signatures", "holders"), ())
+        account |= {"device": "cpu", "occasion": "end", "step": -1, "source": "", "headline": ""}
+        data["memory"] = [account | {"in_use": pid}]
+        columns = dict.fromkeys(("steps", "times", "in_use", "allocated", "dead"), [1, 2])
+        data["memory_steps"] = [{"process": 0, "device": "cpu", "censuses": [], **columns}]
+        return data
+
+    def load(data):
+        return _native.load_report(json.dumps(data).encode(), "test")
+
+    merged = cyclewatch.Report.merge([load(of_process(pid)) for pid in (2, 1)])
+    data = json.loads(merged.to_json())
+    pids = [process["pid"] for process in data["processes"]]
+    assert [pids[each["process"]] for each in data["memory"]] == [
+        each["in_use"] for each in data["memory"]
+    ]
+    assert [each["process"] for each in data["memory_steps"]] == [0, 1]
+    assert data["memory_steps"][1]["steps"] == [1, 2]
+    broken = of_process(1)
+    broken["memory_steps"][0]["dead"] = [1]
+    with pytest.raises(ValueError, match="memory_steps: columns of different lengths"):
+        load(broken)
+
+
+def test_cyclewatch_run_records_the_account_at_the_end(tmp_path):
+    report = tmp_path / "report.json"
+    words = ["run", "--devices", "cpu", "--quiet", "-o", str(report), "-c", "kept = bytearray(9)"]
+    subprocess.run([sys.executable, "-m", "cyclewatch", *words], check=True, cwd=tmp_path)
+    [account] = json.loads(report.read_text())["memory"]
+    assert (account["occasion"], account["device"]) == ("end", "cpu")
+    assert sum(line["bytes"] for line in account["lines"]) == account["in_use"]

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws a stack as areas over the steps. Points are selected with the pointer or the arrow keys.
+import { make, makeSvg } from "../page/dom";
+import { formatCount } from "../page/format";
+import { byteTicks, byteTickTexts, place, type Scale } from "../timeline/scale";
+import { totalOf, type Point, type Stack } from "./steps";
+
+const HEIGHT = 230;
+const TOP = 12;
+const BOTTOM = 26; // the axis of steps
+const LEFT = 74; // the byte axis
+const RIGHT = 14;
+const MOST_TICKS = 4;
+
+interface Frame {
+    x: Scale;
+    y: Scale;
+}
+
+function stepTicks(from: number, to: number, most: number): number[] {
+    const least = Math.max(1, (to - from) / most);
+    const power = 10 ** Math.floor(Math.log10(least));
+    const width = power * ([1, 2, 5, 10].find((factor) => factor * power >= least) ?? 10);
+    const ticks = [];
+    for (let tick = Math.ceil(from / width) * width; tick <= to; tick += width) {
+        ticks.push(tick);
+    }
+    return ticks;
+}
+
+function axes({ x, y }: Frame): SVGGElement {
+    const group = makeSvg("g", { class: "axes", "aria-hidden": "true" });
+    const bytes = byteTicks(y.from, y.to, MOST_TICKS);
+    for (const [i, text] of byteTickTexts(bytes).entries()) {
+        const at = place(y, bytes[i] ?? 0);
+        group.append(
+            makeSvg("line", { x1: x.start, x2: x.end, y1: at, y2: at }),
+            makeSvg("text", { x: LEFT - 10, y: at + 4, "text-anchor": "end" }, text),
+        );
+    }
+    for (const tick of stepTicks(x.from, x.to, Math.max(2, (x.end - x.start) / 90))) {
+        const at = Math.min(place(x, tick), x.end - 4 * String(tick).length);
+        group.append(makeSvg("text", { x: at, y: HEIGHT - 6, "text-anchor": "middle" }, formatCount(tick)));
+    }
+    return group;
+}
+
+function sumBelow(point: Point, layer: number): number {
+    return point.sizes.slice(0, layer).reduce((sum, bytes) => sum + bytes, 0);
+}
+
+function area(stack: Stack, layer: number, { x, y }: Frame): SVGPathElement {
+    const corner = (point: Point, upTo: number): string =>
+        `${place(x, point.step).toFixed(1)} ${place(y, sumBelow(point, upTo)).toFixed(1)}`;
+    const top = stack.points.map((point) => corner(point, layer + 1));
+    const bottom = stack.points.map((point) => corner(point, layer)).reverse();
+    return makeSvg("path", {
+        class: `layer layer-${stack.layers[layer]?.kind ?? ""}`,
+        d: `M${[...top, ...bottom].join("L")}Z`,
+    });
+}
+
+export class StackChart {
+    readonly element = make("div", { class: "chart stack", tabindex: 0, role: "slider", "aria-label": "Steps" });
+    #stack: Stack | undefined;
+    #frame: Frame | undefined;
+    #at = -1; // index of the selected point
+
+    // `describe` shows and returns a description of a point, or of the stack.
+    constructor(private readonly describe: (point: Point | undefined) => string) {
+        new ResizeObserver(() => this.#draw()).observe(this.element);
+        this.element.addEventListener("pointermove", (event) => this.#pointAt(this.#nearest(event)));
+        this.element.addEventListener("pointerleave", () => this.#pointAt(-1));
+        this.element.addEventListener("blur", () => this.#pointAt(-1));
+        this.element.addEventListener("keydown", (event) => this.#press(event));
+    }
+
+    show(stack: Stack): void {
+        this.#stack = stack;
+        this.#at = -1;
+        this.element.setAttribute("aria-valuemin", "1");
+        this.element.setAttribute("aria-valuemax", String(stack.points.length));
+        this.element.setAttribute("aria-valuenow", "1");
+        this.element.setAttribute("aria-valuetext", this.describe(undefined));
+        this.#draw();
+    }
+
+    #draw(): void {
+        const stack = this.#stack;
+        const width = this.element.clientWidth;
+        if (stack === undefined || width < LEFT + RIGHT + 50) {
+            return;
+        }
+        const steps = stack.points.map(({ step }) => step);
+        const frame: Frame = {
+            x: { from: Math.min(...steps), to: Math.max(...steps), start: LEFT, end: width - RIGHT },
+            y: { from: 0, to: Math.max(1, ...stack.points.map(totalOf)), start: HEIGHT - BOTTOM, end: TOP },
+        };
+        this.#frame = frame;
+        this.element.replaceChildren(
+            makeSvg(
+                "svg",
+                { width, height: HEIGHT, "aria-hidden": "true" },
+                ...stack.layers.map((_, layer) => area(stack, layer, frame)),
+                axes(frame),
+                ...stack.points
+                    .filter(({ exact }) => exact)
+                    .map((point) =>
+                        makeSvg("circle", {
+                            class: "exact",
+                            cx: place(frame.x, point.step),
+                            cy: place(frame.y, totalOf(point)),
+                            r: 3,
+                        }),
+                    ),
+                makeSvg("line", { class: "pointer", y1: TOP, y2: HEIGHT - BOTTOM, visibility: "hidden" }),
+            ),
+        );
+        this.#mark();
+    }
+
+    #mark(): void {
+        const point = this.#stack?.points[this.#at];
+        const line = this.element.querySelector(".pointer");
+        line?.setAttribute("visibility", point === undefined ? "hidden" : "visible");
+        if (point !== undefined && this.#frame !== undefined) {
+            const at = String(place(this.#frame.x, point.step));
+            line?.setAttribute("x1", at);
+            line?.setAttribute("x2", at);
+        }
+    }
+
+    #nearest(event: MouseEvent): number {
+        const frame = this.#frame;
+        if (this.#stack === undefined || frame === undefined) {
+            return -1;
+        }
+        const x = event.clientX - this.element.getBoundingClientRect().left;
+        const distances = this.#stack.points.map(({ step }) => Math.abs(place(frame.x, step) - x));
+        return distances.indexOf(Math.min(...distances));
+    }
+
+    #pointAt(at: number): void {
+        if (at === this.#at) {
+            return;
+        }
+        this.#at = at;
+        const text = this.describe(this.#stack?.points[at]);
+        this.element.setAttribute("aria-valuenow", String(Math.max(0, at) + 1));
+        this.element.setAttribute("aria-valuetext", text);
+        this.#mark();
+    }
+
+    #press(event: KeyboardEvent): void {
+        const last = (this.#stack?.points.length ?? 0) - 1;
+        const moves: Record<string, number> = {
+            ArrowLeft: Math.max(0, this.#at - 1),
+            ArrowDown: Math.max(0, this.#at - 1),
+            ArrowRight: Math.min(last, this.#at + 1),
+            ArrowUp: Math.min(last, this.#at + 1),
+            Home: 0,
+            End: last,
+        };
+        const to = moves[event.key];
+        if (to !== undefined) {
+            event.preventDefault();
+            this.#pointAt(to);
+        }
+    }
+}

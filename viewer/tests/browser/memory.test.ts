@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tab "Memory", and the chart of the memory over the steps.
+import { expect, test } from "vitest";
+import { openReport, useBrowser } from "./browser";
+
+useBrowser();
+
+test("the tab shows the verdict, the lines and their sum, and leads to the findings", async () => {
+    const page = await openReport("memory");
+    await page.getByRole("tab", { name: /^Memory/ }).click();
+    const accounts = page.locator("#memory .account");
+    expect(await accounts.count()).toBe(2);
+    const account = accounts.first();
+    expect(await account.locator("h2").textContent()).toBe(
+        "cuda:0: 500 MiB of 80.0 GiB in use, of which 96.0 MiB dead in 3 cycles",
+    );
+    expect(await account.locator(".quiet").textContent()).toBe(
+        "cuda:0, when memory ran out, 30.0 s into the run, step 200",
+    );
+    const bytes = async (rows: string): Promise<number[]> =>
+        (await account.locator(`${rows} .exact`).allTextContents()).map((text) => Number(text.replaceAll(",", "")));
+    const lines = await bytes("tbody");
+    expect(lines).toEqual([192 * 2 ** 20, 177 * 2 ** 20, 96 * 2 ** 20, 35 * 2 ** 20 + 1]);
+    expect((await bytes("tfoot"))[0]).toBe(lines.reduce((sum, line) => sum + line, 0));
+    const widths = await account.locator(".filled").evaluateAll((all) => all.map((bar) => bar.clientWidth));
+    expect(widths).toEqual([...widths].sort((a, b) => b - a));
+    expect(widths[3]).toBeGreaterThan(0);
+    await account.getByRole("link").first().click();
+    expect(await page.locator("#finding-1").isVisible()).toBe(true);
+});
+
+test("the chart over the steps has a layer for each use, and shows the split of a step", async () => {
+    const page = await openReport("memory");
+    const chart = page.getByRole("slider", { name: "Steps" });
+    const names = ["dead in cycles", "parameters", "optimizer state", "gradients", "other allocations of torch"];
+    expect(await page.locator("#memory-steps .key").allTextContents()).toEqual([...names, "reserved by torch, but free"]);
+    expect(await chart.locator(".layer").count()).toBe(6);
+    expect(await chart.locator(".exact").count()).toBe(4);
+    await chart.focus();
+    await page.keyboard.press("Home");
+    const readout = page.locator("#memory-steps .readout");
+    expect(await readout.textContent()).toMatch(/^Step 0: .*177 MiB parameters, 192 MiB optimizer state, .*; 800 MiB reserved/);
+    expect(await chart.getAttribute("aria-valuetext")).toBe(await readout.textContent());
+    await page.keyboard.press("End");
+    expect(await readout.textContent()).toMatch(/^Step 239: /);
+    await chart.hover({ position: { x: 300, y: 100 } });
+    const step = Number(/^Step (\d+)/.exec((await readout.textContent()) ?? "")?.[1]);
+    expect(step).toBeGreaterThan(10);
+    expect(step).toBeLessThan(200);
+});
