@@ -242,8 +242,9 @@ SETTINGS = (
         "no_exit_scan",
         kinds.SWITCH,
         False,
-        "do not scan the heap at exit; the scan takes about as long as one full collection "
-        "and frees nothing",
+        "do not scan the heap at exit, and do not record what the memory is used for; the scan "
+        "takes about as long as one full collection, the record as long as eight (omitted if there "
+        "are more than a million objects), and they free nothing",
         RUN,
     ),
     Setting(

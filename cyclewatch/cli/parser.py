@@ -250,6 +250,12 @@ def _add_readers(command: Callable[..., _Parser]) -> None:
         "output file (default: the name of the report with the suffix .html, or "
         "cyclewatch-merged.html)",
     )
+    view.switch(
+        "--follow",
+        help="while the program runs, write the page again whenever it has written its report, "
+        "which it does from the first finding on; the page reloads itself. Ends with the program, "
+        "or with Ctrl-C",
+    )
     view.switch("--no-open", help="write the page and print its path, but do not open it")
     _add_json(view)
     _add_files(view)

@@ -10,7 +10,7 @@ import webbrowser
 from pathlib import Path
 
 import cyclewatch
-from cyclewatch.cli import inputs, outputs, terminal
+from cyclewatch.cli import following, inputs, outputs, terminal
 from cyclewatch.cli.failures import Failure, Status
 
 TYPE_CHECKING = False
@@ -28,6 +28,8 @@ def main(arguments: argparse.Namespace) -> int:
             f"{output} does not end in .html; use cyclewatch convert for other formats",
             Status.USAGE,
         )
+    if arguments.follow:
+        return _follow(arguments)
     loaded = inputs.load(arguments.files)
     page = loaded[0].name
     if page.endswith(_PAGES) and not _has_our_policy(page, loaded[0].report):
@@ -44,6 +46,22 @@ def main(arguments: argparse.Namespace) -> int:
         terminal.raw(json.dumps({"page": page, "opened": opened}) + "\n")
     else:
         terminal.show(page)
+    return Status.OK
+
+
+def _follow(arguments: argparse.Namespace) -> int:
+    if arguments.json or "-" in (arguments.output, *arguments.files):
+        raise Failure("--follow needs files, and cannot be combined with --json", Status.USAGE)
+    # Not beside the report: the program may be about to write a page of that name.
+    page = arguments.output or _temporary_page("cyclewatch.html")
+    outputs.refuse_to_replace(page, arguments.force)
+
+    def opened() -> None:
+        terminal.show(page)
+        if not arguments.no_open:
+            _open(page)
+
+    following.follow(arguments.files, page, opened)
     return Status.OK
 
 

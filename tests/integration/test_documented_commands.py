@@ -86,6 +86,7 @@ RUN_ELSEWHERE = {
     "cyclewatch convert --to parquet": "tests/fleet, with several reports and jobs",
     "cyclewatch convert --into trace.json": "tests/unit/test_chrome_trace.py",
     "cyclewatch attach 4242": "tests/unit/cli/test_attach.py, with CPython 3.14",
+    "cyclewatch view --follow": "tests/unit/cli/test_following.py",
     "cyclewatch memory 4242": "tests/unit/cli/test_memory.py, with CPython 3.14",
     "cyclewatch snapshot": "tests/unit/cli/test_snapshot.py; torch writes snapshots only on a GPU",
     "make demo": "test_make_demo",

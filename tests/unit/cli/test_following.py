@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cyclewatch view --follow: a page that reloads itself while a program runs."""
+
+import gc
+
+import pytest
+from owners import Buffer
+
+import cyclewatch
+from cyclewatch.cli import following
+
+RELOADS = '<meta http-equiv="refresh" content="5">'
+
+
+class Node:
+    """Owns a buffer and refers to itself."""
+
+    def __init__(self):
+        self.data = Buffer(1 << 20)
+        self.me = self
+
+
+class Other:
+    """Another cause."""
+
+    def __init__(self):
+        self.data = Buffer(1 << 20)
+        self.again = self
+
+
+@pytest.mark.usefixtures("buffers_are_owners", "no_automatic_collection")
+def test_the_page_follows_the_report_of_a_running_program(tmp_path):
+    watch = cyclewatch.warn_tensor_cycles(
+        devices="cpu", report_dir=tmp_path, formats="json", exit_scan=False, oom=False
+    )
+    page = tmp_path / "page.html"
+    seen = []
+
+    def write(kind):
+        kind()
+        gc.collect()
+        watch._native_watch.flush()
+
+    def pause(_):
+        seen.append(page.read_text())
+        if len(seen) == 1:
+            write(Other)
+        else:
+            watch.stop()
+
+    with pytest.warns(cyclewatch.TensorCycleWarning):
+        write(Node)
+        following.follow([str(watch.report_paths[0])], str(page), lambda: seen.clear(), pause)
+    first, second = seen
+    assert RELOADS in first
+    assert RELOADS in second
+    assert "Other.again" not in first
+    assert "Other.again" in second
+    assert RELOADS not in page.read_text()
+    assert len(cyclewatch.Report.load(page).findings) == 2
+
+
+def test_an_interrupt_ends_with_a_page_that_does_not_reload(changed, tmp_path):
+    def keep_running(data):
+        data["processes"][0]["unexamined"] = "the objects that became unreachable " + (
+            following._STILL_RUNNING
+        )
+
+    def pause(_):
+        assert RELOADS in page.read_text()
+        raise KeyboardInterrupt
+
+    page = tmp_path / "page.html"
+    following.follow([str(changed("a.json", keep_running))], str(page), lambda: None, pause)
+    assert RELOADS not in page.read_text()
+
+
+def test_a_program_that_has_ended_is_shown_once(command, report, tmp_path):
+    page = tmp_path / "page.html"
+    outcome = command("view", "--follow", "--no-open", report, "-o", page)
+    assert (outcome.status, outcome.out) == (0, f"{page}\n")
+    assert RELOADS not in page.read_text()
+
+
+def test_what_cannot_be_followed_is_refused(command, report):
+    for words in (["--json", report], ["-"], [report, "-o", "-"]):
+        outcome = command("view", "--follow", *words)
+        assert outcome.status == 2
+        assert outcome.err.startswith("cyclewatch: --follow needs files")
