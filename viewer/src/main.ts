@@ -41,7 +41,16 @@ async function start(copy: PageCopy): Promise<void> {
     if (report.findings.length > 0 || document.getElementById("live") !== null) {
         addEditorChoice();
     }
+    goToTarget();
     document.documentElement.dataset.ready = "";
+}
+
+// A browser that looked for the target of a link before it was drawn does not look again.
+function goToTarget(): void {
+    const target = document.getElementById(location.hash.slice(1));
+    if (target?.matches(":target") === false) {
+        location.replace(location.hash);
+    }
 }
 
 // Shows what browsers without scripts show. Other browsers parse the contents of <noscript> as text.

@@ -109,6 +109,14 @@ test("Firefox opens the tab of a link, moves in the treemap and filters live ten
     expect(await page.locator("#finding-1").isVisible()).toBe(true);
 });
 
+test("Firefox scrolls to the finding of a link, which is drawn later", async () => {
+    const page = await openReport("many#finding-118");
+    const card = page.locator("#finding-118");
+    expect(await card.evaluate((element) => element.matches(":target"))).toBe(true);
+    await card.locator("svg.diagram").waitFor();
+    await expect.poll(async () => (await card.boundingBox())?.y ?? NaN).toBeCloseTo(84, -2);
+});
+
 test("Firefox opens a report of a thousand ranks and saves a copy with the verdict", { timeout: 90_000 }, async () => {
     const page = await openReport("many");
     await page.locator("#finding-1 input[value=bug]").focus();
