@@ -8,6 +8,7 @@ import linecache
 import math
 import os
 import sys
+import types
 import weakref
 import zipfile
 
@@ -419,3 +420,21 @@ def test_errors_of_a_loader_are_ignored(tmp_path, monkeypatch):
 def test_lone_surrogates_are_replaced(monkeypatch):
     monkeypatch.setitem(linecache.cache, "cell", (1, None, ["a = '\udc80'\n"], "cell"))
     assert source_lines.excerpts(["cell:1"]) == [(1, ["a = '?'"])]
+
+
+@pytest.mark.parametrize("is_link", [False, True])
+def test_parent_folders_are_removed_from_a_path_unless_a_link_changes_them(tmp_path, is_link):
+    target = tmp_path / "other" / "deep"
+    target.mkdir(parents=True)
+    folder = tmp_path / "folder"
+    if is_link:
+        folder.symlink_to(target)
+    else:
+        folder.mkdir()
+    file = (target.parent if is_link else tmp_path) / "family.py"
+    file.write_text(MODULE)
+    given = f"{folder}/../family.py"
+    module = types.ModuleType("family")
+    exec(compile(MODULE, given, "exec"), module.__dict__)
+    _, cut = cut_of(module)
+    assert cut.location == f"{given if is_link else file}:5"

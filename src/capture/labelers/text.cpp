@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <string>
+#include <system_error>
 
 namespace cyclewatch::capture {
 namespace {
@@ -158,8 +161,17 @@ bool has_tp_name(const PyTypeObject* type, const char* name) noexcept {
     return std::strcmp(type->tp_name, name) == 0;
 }
 
+// A script that is started by a relative path keeps the ".." in the names of its code. Terminals
+// and editors do not link such a path. The path stays as it is if a link changes the meaning of
+// "..".
 std::string path_of(PyCodeObject* code) {
-    return std::string(Utf8Text(code->co_filename).view());
+    std::string path(Utf8Text(code->co_filename).view());
+    if (path.find("/../") == std::string::npos) {
+        return path;
+    }
+    std::string normal = std::filesystem::path(path).lexically_normal().string();
+    std::error_code error;
+    return std::filesystem::equivalent(path, normal, error) && !error ? normal : path;
 }
 
 bool has_file(PyCodeObject* code) noexcept {

@@ -49,6 +49,7 @@ inline constexpr Py_ssize_t kLongestName = 120;
 // exec().
 [[nodiscard]] bool has_file(PyCodeObject* code) noexcept;
 
+// The source file, without ".." if that names the same file.
 [[nodiscard]] std::string path_of(PyCodeObject* code);
 
 // A type's module and qualified name. `module` is empty for builtin types and for types whose
