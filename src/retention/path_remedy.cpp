@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "capture/labelers/text.h"
 #include "capture/object_summary.h"
+#include "device/readers/plain_attributes.h"
 #include "retention/path_names.h"
 
 namespace cyclewatch::retention {
@@ -48,6 +49,16 @@ std::string handler_text(PyObject* object) {
     const std::string file = handler.path.substr(handler.path.find_last_of("/\\") + 1);
     return base::clean_text(" of `" + std::string(base::last_part(handler.name)) + "()` (" + file +
                             ":" + std::to_string(handler.line) + ")");
+}
+
+// The limit of a bounded collections.deque; 0 for other objects.
+std::int64_t most_items(PyObject* object) {
+    if (object == nullptr || !capture::has_tp_name(Py_TYPE(object), "collections.deque")) {
+        return 0;
+    }
+    const python::OwnedRef name = device::interned("maxlen");
+    const python::OwnedRef limit = device::c_attribute(object, name.get());
+    return device::integer(limit.get()).value_or(0);
 }
 
 std::string remedy_of_hook(const Step& hook) {
@@ -108,6 +119,10 @@ std::string PathText::removal_of(std::size_t at) const {
         case EdgeKind::key_value:
         case EdgeKind::captured_key_value:
         case EdgeKind::index:
+            if (const std::int64_t most = most_items(step.from); most > 0 && !holder.empty()) {
+                return "lower `maxlen` of the deque `" + holder + "`, which keeps at most " +
+                       base::format_count(static_cast<std::uint64_t>(most)) + " objects";
+            }
             return holder.empty() ? ""
                                   : "remove `" + holder + suffix_at(at) + "`" + line_of(reference);
         case EdgeKind::dict_key:

@@ -370,6 +370,17 @@ def test_a_generator_with_two_holders_is_closed():
     assert references[0]() is None
 
 
+def test_a_bounded_deque_names_its_limit():
+    shared.append(collections.deque([Thing()], maxlen=3000))
+    path = cyclewatch.why_alive(weakref.ref(shared[0][0]))[0]
+    assert path.remedy == (
+        "lower `maxlen` of the deque `shared[0]`, which keeps at most 3,000 objects"
+    )
+    shared[0] = collections.deque([Thing()])
+    path = cyclewatch.why_alive(weakref.ref(shared[0][0]))[0]
+    assert path.remedy == "remove `shared[0][0]`"
+
+
 def hide_cache():
     cached = functools.lru_cache(Thing)
 
