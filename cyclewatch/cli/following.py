@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import cyclewatch
 
-_RELOAD = '<meta http-equiv="refresh" content="5">\n'
+_RELOAD = '<meta name="cyclewatch-reload" content="5">\n'
 _PAUSE = 2.0  # seconds between two looks at the reports
 # The end of model::kStillRunning, which the report of an active watch contains.
 _STILL_RUNNING = "before the report was written"

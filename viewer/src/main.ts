@@ -53,6 +53,14 @@ function goToTarget(): void {
     }
 }
 
+// For cyclewatch view --follow. Unlike a refresh by the browser, this also works if the address names a tab, and keeps it.
+function reloadLater(): void {
+    const meta = document.querySelector<HTMLMetaElement>("meta[name=cyclewatch-reload]");
+    if (meta !== null) {
+        setTimeout(() => location.reload(), Number(meta.content) * 1000);
+    }
+}
+
 // Shows what browsers without scripts show. Other browsers parse the contents of <noscript> as text.
 function showText(): void {
     const text = document.querySelector("noscript");
@@ -60,6 +68,7 @@ function showText(): void {
     text?.replaceWith(...page.body.childNodes);
 }
 
+reloadLater();
 // PageCopy must be created before the document changes.
 start(new PageCopy()).catch((error: unknown) => {
     showText();

@@ -9,7 +9,7 @@ from owners import Buffer
 import cyclewatch
 from cyclewatch.cli import following
 
-RELOADS = '<meta http-equiv="refresh" content="5">'
+RELOADS = '<meta name="cyclewatch-reload" content="5">'
 
 
 class Node:

@@ -97,10 +97,16 @@ export function stackOf(report: Report, steps: MemorySteps): Stack {
         ? CATEGORIES.filter(([field]) => steps.censuses.some((census) => census[field] > 0))
         : [];
     const ordered = steps.steps.every((step, i) => i === 0 || step >= (steps.steps[i - 1] ?? 0));
+    // In steps rather than seconds, because a slow step does not create more objects than a fast one.
+    const along = (at: number): number => (ordered ? column(steps.steps, at) : at);
+    const ramps = collections.map((record) => {
+        const end = along(record.started_at);
+        return { ...record, started_at: end, dead_for_at_most: end - along(record.started_at - record.dead_for_at_most) };
+    });
     const all = moments(steps, collections).map(({ at, after, exact }): Point => {
         const inUse = column(steps.in_use, at);
         const allocated = column(steps.allocated, at);
-        const dead = Math.max(deadAt(collections, at, after), column(steps.dead, at));
+        const dead = Math.max(deadAt(ramps, along(at), after), column(steps.dead, at));
         const live = categories.map(([field]) =>
             interpolate(
                 censusTimes,
@@ -111,7 +117,7 @@ export function stackOf(report: Report, steps: MemorySteps): Stack {
         const known = live.reduce((sum, bytes) => sum + bytes, dead);
         return {
             at,
-            step: ordered ? column(steps.steps, at) : at,
+            step: along(at),
             exact,
             inUse,
             sizes: isCpu

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tab "Memory", and the chart of the memory over the steps.
 import { expect, test } from "vitest";
-import { openReport, useBrowser } from "./browser";
+import { readFileSync, writeFileSync } from "node:fs";
+import { openReport, pathOf, useBrowser } from "./browser";
 
 useBrowser();
 
@@ -47,4 +48,17 @@ test("the chart over the steps has a layer for each use, and shows the split of 
     const step = Number(/^Step (\d+)/.exec((await readout.textContent()) ?? "")?.[1]);
     expect(step).toBeGreaterThan(10);
     expect(step).toBeLessThan(200);
+});
+
+test("a page of view --follow reloads itself, and keeps the tab", async () => {
+    const page = await openReport("memory");
+    const path = pathOf("memory").replace("memory.html", "followed.html");
+    const meta = '<meta name="cyclewatch-reload" content="0.5">';
+    writeFileSync(path, readFileSync(pathOf("memory"), "utf8").replace("<title>", `${meta}<title>`));
+    await page.goto(`file://${path}`);
+    await page.getByRole("tab", { name: /^Memory/ }).click();
+    await page.waitForEvent("load");
+    await page.waitForEvent("load");
+    await page.locator("#memory-1").waitFor({ state: "visible" });
+    expect(page.url()).toMatch(/#memory$/);
 });
