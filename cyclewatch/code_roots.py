@@ -43,8 +43,10 @@ def update_roots() -> None:
     inputs = (project, tuple(entry for entry in sys.path if isinstance(entry, str)))
     if inputs == _applied:
         return
+    # Bytes, because a path may not be valid UTF-8.
+    roots = code_roots(project, inputs[1])
+    _native.set_code_roots({os.fsencode(path): origin for path, origin in roots.items()})
     _applied = inputs
-    _native.set_code_roots(code_roots(project, inputs[1]))
 
 
 def code_roots(project: str | None, search_path: Iterable[str]) -> dict[str, str]:

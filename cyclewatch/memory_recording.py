@@ -11,7 +11,7 @@ from cyclewatch import _native
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     # Path, line and function; innermost first.
@@ -25,12 +25,38 @@ _WARNING = 30  # level of logging
 _FREED = ("free_requested", "free_completed")
 
 
+class _Recording:
+    """A recording of the process that several recorders share: the last one stops it."""
+
+    def __init__(self) -> None:
+        self._users = 0
+
+    def join(self, is_on: Callable[[], bool], start: Callable[[], object]) -> bool:
+        """Use the recording, and start it if it is off. False if the program has started it."""
+        if is_on():
+            self._users += self._users > 0
+            return self._users > 0
+        start()
+        self._users += 1
+        return True
+
+    def leave(self, stop: Callable[[], object]) -> None:
+        self._users -= 1
+        if self._users == 0:
+            stop()
+
+
+_TRACES = _Recording()
+_HISTORY = _Recording()
+
+
 class MemoryRecorder:
     """Turns on torch's memory history or, for CPU tensors, tracemalloc.
 
     Recording starts as soon as it needs to import or initialize nothing: at once for CPU tensors,
     otherwise when the program has initialized CUDA. What the program records already is not
-    changed, and :meth:`stop` stops only what this object has started.
+    changed. Several recorders share one recording with the settings of the first; the last one
+    that stops ends it.
     """
 
     def __init__(self, entries: int, devices: list[str]) -> None:
@@ -71,16 +97,19 @@ class MemoryRecorder:
     def _trace(self) -> None:
         import tracemalloc
 
-        if not tracemalloc.is_tracing():
-            tracemalloc.start(min(self._entries, _MOST_FRAMES))
-            self._stops.append(tracemalloc.stop)
+        frames = min(self._entries, _MOST_FRAMES)
+        if _TRACES.join(tracemalloc.is_tracing, lambda: tracemalloc.start(frames)):
+            self._stops.append(lambda: _TRACES.leave(tracemalloc.stop))
 
     def _record_history(self) -> None:
         memory: Any = sys.modules["torch.cuda.memory"]
         try:
-            if not sys.modules["torch._C"]._cuda_isHistoryEnabled():
-                memory._record_memory_history(max_entries=self._entries, stacks="python")
-                self._stops.append(lambda: memory._record_memory_history(enabled=None))
+            record = memory._record_memory_history
+            if _HISTORY.join(
+                sys.modules["torch._C"]._cuda_isHistoryEnabled,
+                lambda: record(max_entries=self._entries, stacks="python"),
+            ):
+                self._stops.append(lambda: _HISTORY.leave(lambda: record(enabled=None)))
         except Exception as error:  # an allocator without a history
             from cyclewatch.finding_warnings import log
 

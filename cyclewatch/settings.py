@@ -242,9 +242,10 @@ SETTINGS = (
         "no_exit_scan",
         kinds.SWITCH,
         False,
-        "do not scan the heap at exit, and do not record what the memory is used for; the scan "
-        "takes about as long as one full collection, the record as long as eight (omitted if there "
-        "are more than a million objects), and they free nothing",
+        "do not scan the heap at exit or when the last of --steps ends, and do not record at exit "
+        "what the memory is used for; a scan takes about as long as one full collection, the "
+        "record as long as eight (omitted if there are more than a million objects), and they free "
+        "nothing",
         RUN,
     ),
     Setting(

@@ -273,7 +273,8 @@ def warn_tensor_cycles(
             "each": also warn about each known finding in each collection that freed its tensors.
         steps: The first and the last step, both included. Collections in other steps are ignored,
             and :meth:`Watch.step` scans and takes censuses only in these steps. The step is set by
-            :meth:`Watch.step` or :meth:`collect_at.run`; by default, all steps are observed.
+            :meth:`Watch.step` or :meth:`collect_at.run`; by default, all steps are observed. With
+            `exit_scan`, the heap is scanned when the last step ends.
         record_history: Record the call stack of each allocation, so that `Owner.allocation_stack`
             and the reports show which calls allocated the tensors. For a GPU: the number of events
             in torch's memory history, such as 100,000, which starts when the program has

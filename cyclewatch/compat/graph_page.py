@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import graphlib
 import html
 
 from cyclewatch import _native
@@ -74,18 +75,21 @@ def _shape(nodes: list[Node], members: list[int]) -> object:
 
 def _figure(nodes: list[Node], equal: list[list[int]]) -> str:
     members = equal[0]
-    # The tensors come first, so that a diagram with a limited size contains them.
-    near = sorted(members, key=lambda at: not nodes[at].root)[:_MOST_OBJECTS]
-    ring = _cycle(nodes, set(near))
-    shown = [*ring, *(at for at in near if at not in ring)]
+    clean = _native.clean_text  # names may contain surrogates
+    ring, shown = _selection(nodes, members)
     positions = {at: position for position, at in enumerate(shown)}
     steps = set(zip(ring, [*ring[1:], *ring[:1]], strict=True))
     items = [
-        (nodes[at].label.replace("\n", " "), nodes[at].context or "", at in ring, nodes[at].root)
+        (
+            clean(nodes[at].label.replace("\n", " ")),
+            clean(nodes[at].context or ""),
+            at in ring,
+            nodes[at].root,
+        )
         for at in shown
     ]
     arrows = [
-        (positions[at], positions[to], name, (at, to) in steps)
+        (positions[at], positions[to], clean(name), (at, to) in steps)
         for at in shown
         for name, to in nodes[at].referrents
         if to in positions
@@ -93,8 +97,8 @@ def _figure(nodes: list[Node], equal: list[list[int]]) -> str:
     svg = _native.draw_graph(items, arrows, len(members) - len(shown))
     count = f"{len(equal)} groups" if len(equal) > 1 else "1 group"
     stacks = "".join(
-        f"<details><summary>{html.escape(nodes[at].label)} was allocated at</summary>"
-        f"<pre>{html.escape(nodes[at].context or '')}</pre></details>"
+        f"<details><summary>{html.escape(clean(nodes[at].label))} was allocated at</summary>"
+        f"<pre>{_lines(nodes[at].context or '')}</pre></details>"
         for at in shown
         if nodes[at].context
     )
@@ -103,10 +107,51 @@ def _figure(nodes: list[Node], equal: list[list[int]]) -> str:
     return f"<figure><figcaption>{caption}</figcaption>\n{svg}{stacks}</figure>\n"
 
 
-def _cycle(nodes: list[Node], members: set[int]) -> list[int]:
-    """The shortest cycle, in order; empty if there is none."""
+def _lines(text: str) -> str:
+    return "\n".join(html.escape(_native.clean_text(line)) for line in text.splitlines())
+
+
+def _selection(nodes: list[Node], members: list[int]) -> tuple[list[int], list[int]]:
+    """A cycle, and the objects to draw: the cycle and shortest paths to tensors, if they fit."""
+    if len(members) <= _MOST_OBJECTS:
+        ring = _cycle(nodes, set(members))
+        return ring, [*ring, *(at for at in members if at not in ring)]
+    ring = _any_cycle(nodes, members)[:_MOST_OBJECTS]
+    held = {to for at in members for _, to in nodes[at].referrents}
+    came_from: dict[int, int | None] = dict.fromkeys(
+        ring or [at for at in members if at not in held] or members[:1]
+    )
+    shown = dict.fromkeys(ring)
+    for at in (reached := list(came_from)):  # grows while it is read
+        path = []
+        step: int | None = at
+        while nodes[at].root and step is not None and step not in shown:
+            path.append(step)
+            step = came_from[step]
+        if len(shown) + len(path) <= _MOST_OBJECTS:
+            shown.update(dict.fromkeys(reversed(path)))
+        fresh = [to for _, to in nodes[at].referrents if to not in came_from]
+        came_from.update(dict.fromkeys(fresh, at))
+        reached += dict.fromkeys(fresh)
+    return ring, list(shown)
+
+
+def _any_cycle(nodes: list[Node], members: list[int]) -> list[int]:
+    """A cycle through one object that is on a cycle, in order; empty if there is none."""
+    sorter = graphlib.TopologicalSorter(
+        {at: [to for _, to in nodes[at].referrents if to != at] for at in members}
+    )
+    try:
+        sorter.prepare()
+    except graphlib.CycleError as error:
+        return _cycle(nodes, set(members), error.args[1][:1])
+    return []
+
+
+def _cycle(nodes: list[Node], members: set[int], starts: list[int] | None = None) -> list[int]:
+    """The shortest cycle through one of `starts`, in order; empty if there is none."""
     best: list[int] = []
-    for start in members:
+    for start in members if starts is None else starts:
         came_from: dict[int, int] = {}
         reached = [start]  # grows while it is read
         for at in reached:

@@ -130,8 +130,7 @@ def warn_tensor_cycles(*, devices: str | Iterable[str] | None = None) -> Callabl
 def _devices(devices: str | Iterable[str] | None = None) -> str | Iterable[str]:
     if devices is not None:
         return devices
-    names = [name for name in os.environ.get("CYCLEWATCH_DEVICES", "").split(",") if name]
-    return names or "cuda"
+    return os.environ.get("CYCLEWATCH_DEVICES", "").replace(",", " ").split() or "cuda"
 
 
 def _history(devices: str | Iterable[str] | None) -> int:

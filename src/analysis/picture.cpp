@@ -51,8 +51,6 @@ class Drawing {
         item.text = short_name(graph_, node);
         item.detail = full_name(graph_, node);
         item.on_cycle = on_cycle;
-        const std::string location = location_of_node(graph_, node);
-        item.detail += location.empty() ? "" : " at " + location;
         if (const auto owner = owner_of_.find(node); owner != owner_of_.end()) {
             const model::DeviceOwner& described = observation_.owners[owner->second];
             item.owner = true;
@@ -61,6 +59,8 @@ class Drawing {
             if (!described.allocation_stack.empty()) {
                 item.allocation_stack = described.allocation_stack;
             }
+        } else if (const std::string location = location_of_node(graph_, node); !location.empty()) {
+            item.detail += " at " + location;  // the class of an owner would look like its origin
         }
         picture_.items.push_back(std::move(item));
         return entry->second;

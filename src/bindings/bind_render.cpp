@@ -224,8 +224,7 @@ using DrawnArrow = std::tuple<std::uint32_t, std::uint32_t, std::string, bool>;
 std::string draw_graph(const std::vector<DrawnItem>& items,
                        const std::vector<DrawnArrow>& arrows,
                        std::uint64_t omitted) {
-    model::Finding finding;
-    model::Picture& picture = finding.picture;
+    model::Picture picture;
     for (const auto& [text, detail, on_cycle, owner] : items) {
         picture.items.push_back(
             {.text = text, .detail = detail, .on_cycle = on_cycle, .owner = owner, .bytes = 0});
@@ -238,7 +237,7 @@ std::string draw_graph(const std::vector<DrawnItem>& items,
             {.from = from, .to = to, .label = label, .on_cycle = on_cycle, .cut = false});
     }
     picture.omitted_items = omitted;
-    std::string svg = render::render_svg(finding);
+    std::string svg = render::render_svg(picture, "Objects and the references between them.");
     return svg.substr(svg.find("<svg"));  // without the XML declaration
 }
 

@@ -74,7 +74,9 @@ bool DeviceSelection::matches(std::string_view device, bool accelerator_usable) 
             // accelerator proves that the accelerator is available.
             return kind_of(device) == "cpu" ? !accelerator_usable : kind_of(device) != "meta";
         }
-        return word == device || word == kind_of(device);
+        // A tensor on "cpu:0" is on "cpu".
+        return word == device || word == kind_of(device) ||
+               (device == "cpu" && kind_of(word) == device);
     });
 }
 

@@ -20,7 +20,7 @@ constexpr std::size_t kArrowColumns = 26;
 BoxText box_text(const Picture::Item& item) {
     BoxText text;
     text.name = base::truncate_middle(base::shown_name(item.text), kNameColumns);
-    if (item.owner) {
+    if (item.owner && item.bytes > 0) {
         text.second_line = base::format_bytes(item.bytes);
     } else {
         // Shorten "pkg.Type at folder/file:line" to "file:line": the first line of the box already

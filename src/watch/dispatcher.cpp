@@ -29,6 +29,8 @@ namespace {
 
 constexpr double kFlushSeconds = 10;
 
+constexpr collector::HeapScope kWholeHeap{.generation = 2, .frozen = true};
+
 // Number of forks between the process that loaded this module and this process.
 std::atomic<unsigned> forks{0};
 
@@ -88,6 +90,7 @@ base::Result<std::shared_ptr<Watch>> Dispatcher::start(Settings settings) {
 void Dispatcher::step(const std::shared_ptr<Watch>& watch, std::int64_t number) {
     report_resurrected();
     program_sets_steps_ = true;
+    scan_before_leaving_steps(number, watch.get());
     watch->set_step(number);
     for (const auto& other : watches_) {
         if (other->settings().follow_steps) {
@@ -125,10 +128,25 @@ void Dispatcher::note_step(std::int64_t number, bool counted) {
         return;
     }
     program_sets_steps_ = !counted;
+    scan_before_leaving_steps(number, nullptr);
     for (const auto& watch : watches_) {
         watch->note_step(number);
     }
     update_observing();
+}
+
+void Dispatcher::scan_before_leaving_steps(std::int64_t number, const Watch* stepped) {
+    const auto is_leaving = [&](const std::shared_ptr<Watch>& watch) {
+        const bool follows =
+            stepped == nullptr || watch.get() == stepped || watch->settings().follow_steps;
+        return follows && watch->settings().exit_scan && watch->observes_step() &&
+               !watch->observes(number);
+    };
+    std::vector<std::shared_ptr<Watch>> leaving;
+    std::ranges::copy_if(watches_, std::back_inserter(leaving), is_leaving);
+    for (const auto& watch : leaving) {
+        scan_now(watch, kWholeHeap, Clock::now());
+    }
 }
 
 void Dispatcher::update_observing() {
@@ -298,7 +316,7 @@ void Dispatcher::finish(const std::shared_ptr<Watch>& watch) {
     handle_fork();
     if (is_active(watch)) {
         if (watch->settings().exit_scan && watch->observes_step()) {
-            scan_now(watch, collector::HeapScope{.generation = 2, .frozen = true}, Clock::now());
+            scan_now(watch, kWholeHeap, Clock::now());
         }
         watch->write_clean_report();
     }

@@ -116,6 +116,9 @@ class Dispatcher final : public collector::CollectionListener {
     Dispatcher() = default;
     void handle_fork();
     void update_observing();
+    // Call this before the step of `stepped` (null: of all watches) becomes `number`. Scans for the
+    // watches whose observed steps end with that, if they scan at exit.
+    void scan_before_leaving_steps(std::int64_t number, const Watch* stepped);
     void report_resurrected();
     void prepare_heap_walk();
     // Creates a watch for one scan.

@@ -251,8 +251,14 @@ void Watch::scanned(collector::HeapScope scope, Clock::time_point began, const D
 }
 
 const char* Watch::unexamined() const {
+    if (!observes_step() && !reached_steps_) {
+        return "all objects, because the program reached none of the steps to observe";
+    }
     if (!observes_step()) {
-        return "the objects that became unreachable outside the observed steps";
+        return examined_ == Examined::scanned
+                   ? "the objects that became unreachable outside the observed steps"
+                   : "the objects that became unreachable outside the observed steps or were not "
+                     "collected in them";
     }
     switch (examined_) {
         case Examined::nothing:

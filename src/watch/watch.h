@@ -169,16 +169,20 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // Sets the program's step number, which is recorded with each collection (-1 before the first
     // call).
     void set_step(std::int64_t step) noexcept {
-        step_ = step;
+        note_step(step);
         ++steps_;
     }
     // Sets the step number only, without counting a call to step().
-    void note_step(std::int64_t step) noexcept { step_ = step; }
-    // False if the current step is not in Settings::steps.
-    [[nodiscard]] bool observes_step() const noexcept {
-        return !settings_.steps ||
-               (settings_.steps->first <= step_ && step_ <= settings_.steps->last);
+    void note_step(std::int64_t step) noexcept {
+        step_ = step;
+        reached_steps_ = reached_steps_ || observes_step();
     }
+    // False if the step is not in Settings::steps.
+    [[nodiscard]] bool observes(std::int64_t step) const noexcept {
+        return !settings_.steps ||
+               (settings_.steps->first <= step && step <= settings_.steps->last);
+    }
+    [[nodiscard]] bool observes_step() const noexcept { return observes(step_); }
     // The scope of the scan that is due in this step, if any. Scans with frozen objects and scans
     // without them each take at most the fraction `settings().budget` of wall time.
     [[nodiscard]] std::optional<collector::HeapScope> due_scan(Clock::time_point now);
@@ -286,8 +290,9 @@ class Watch : public std::enable_shared_from_this<Watch> {
     Budget budget_;
     model::ProgramInfo program_;
     std::int64_t step_ = -1;
-    std::int64_t steps_ = 0;     // number of calls to step()
-    double census_seconds_ = 0;  // of the last census
+    bool reached_steps_ = false;  // the program was in one of Settings::steps
+    std::int64_t steps_ = 0;      // number of calls to step()
+    double census_seconds_ = 0;   // of the last census
     report::GrowthTracker growth_;
     device::MemorySampler memory_;
     device::StepSampler step_sampler_;

@@ -3,6 +3,7 @@
 
 import collections
 import gc
+import html
 import inspect
 import json
 import os
@@ -169,6 +170,34 @@ def test_page_of_a_graph_opens_offline():
     assert "http" not in page.replace("http://www.w3.org", "")
     assert ".itself" in page
     assert "train.py:3:make" in page
+
+
+def test_page_of_many_tensors_shows_the_cycle_and_what_leads_to_them():
+    model = torch.nn.Sequential(*(torch.nn.Linear(4, 4) for _ in range(30)))
+    model.hook = model.forward
+    nodes = ours.create_graph(
+        [model, model.hook, model._modules, *model, *(each._parameters for each in model)]
+        + [vars(each) for each in [model, *model]]
+        + list(model.parameters()),
+        context=no_context,
+        filter=is_tensor,
+    )
+    assert len([node for node in nodes if node.root]) > 40
+    page = ours.to_html(nodes)
+    assert "not drawn" in page
+    assert "['hook']" in html.unescape(page)
+    assert "__self__" in page
+    assert "weight" in page
+    assert "0 B" not in page
+    assert "memory that other objects" not in page
+
+
+def test_page_of_names_that_are_not_unicode():
+    nodes = [
+        ours.Node("object\ntorch.Tensor", "a\udce9.py:3", True, []),
+        ours.Node("frame at caf\udce9.py", None, False, [("\udce9", 0)]),
+    ]
+    ours.to_html(nodes).encode()
 
 
 @pytest.mark.parametrize("workload", ["simple", "awaitable"])
@@ -365,7 +394,7 @@ def test_only_selected_devices_are_cuda_tensors(monkeypatch):
     tensor = torch.zeros(1)
     monkeypatch.delenv("CYCLEWATCH_DEVICES", raising=False)
     assert not ours.is_cuda_tensor(tensor)
-    monkeypatch.setenv("CYCLEWATCH_DEVICES", "cuda,cpu")
+    monkeypatch.setenv("CYCLEWATCH_DEVICES", "cuda, cpu")
     assert ours.is_cuda_tensor(tensor)
     assert not ours.is_cuda_tensor("cpu")
     with torch._subclasses.FakeTensorMode():

@@ -98,6 +98,16 @@ def test_standard_library():
     assert roots[os.path.dirname(os.__file__)] == "standard library"
 
 
+def test_project_whose_path_is_not_utf8(monkeypatch, tmp_path):
+    folder = os.fsencode(tmp_path) + b"/caf\xe9"
+    os.mkdir(folder)
+    monkeypatch.chdir(os.fsdecode(folder))
+    code_roots.update_roots()
+    assert code_roots._applied[0] == os.fsdecode(folder)
+    monkeypatch.undo()
+    code_roots.update_roots()
+
+
 def test_roots_are_updated_if_the_search_path_changes(monkeypatch, tmp_path):
     install(tmp_path, "lib")
     core = str(tmp_path / "lib" / "core.py")

@@ -124,6 +124,39 @@ def test_reports_show_the_call_stack(no_tracing):
     assert f"allocated at\n{html.escape(shown)}</title>" in finding.to_svg()
 
 
+def test_last_watch_stops_the_recording(no_tracing):
+    first = cyclewatch.watch(devices="cpu", budget=1, record_history=4)
+    with cyclewatch.watch(devices="cpu", budget=1, record_history=4) as second:
+        first.stop()
+        make_leak()
+        gc.collect()
+    [finding] = second.report().findings
+    assert len(finding.owners[0].allocation_stack) == 4
+
+
+def test_last_watch_stops_torchs_history(monkeypatch, no_tracing):
+    torch = Torch(monkeypatch, initialized=True)
+    recorders = [MemoryRecorder(5000, ["auto"]) for _ in range(2)]
+    recorders[0].stop()
+    assert torch.recording
+    recorders[1].stop()
+    assert torch.calls == [("all", 5000), (None, None)]
+
+
+def test_card_counts_equal_calls(no_tracing):
+    def call(times):
+        if times == 0:
+            make_leak()
+        else:
+            call(times - 1)
+
+    with cyclewatch.watch(devices="cpu", budget=1, record_history=20) as watch:
+        call(12)
+        gc.collect()
+    line = call.__code__.co_firstlineno + 4
+    assert f":{line} (12 calls)" in watch.report().findings[0].to_text(width=400)
+
+
 def test_deep_stack_is_complete(no_tracing):
     def call(times):
         if times == 0:

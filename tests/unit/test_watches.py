@@ -497,6 +497,28 @@ def test_only_the_selected_steps_are_observed():
         assert watch.report().retained_bytes == 4 + 8 + 100
 
 
+@pytest.mark.parametrize("exit_scan", [True, False])
+def test_the_last_of_the_selected_steps_ends_with_a_scan(tmp_path, exit_scan):
+    with cyclewatch.warn_tensor_cycles(
+        devices="cpu", steps=(2, 3), scan_every=0, report_dir=tmp_path, exit_scan=exit_scan
+    ) as watch:
+        for step in range(6):
+            watch.step(step)
+            if step in (2, 3):
+                Node(Buffer(1 << step))
+        report = watch.report()
+    assert report.retained_bytes == (4 + 8 if exit_scan else 0)
+    assert watch.stats.scans == int(exit_scan)
+    left = "or were not collected in them" in watch.report().processes[0].unexamined
+    assert left == (not exit_scan)
+
+
+def test_report_says_that_no_selected_step_was_reached():
+    with cyclewatch.watch(devices="cpu", steps=(2, 3)) as watch:
+        watch.step(1)
+    assert "reached none of the steps" in watch.report().processes[0].unexamined
+
+
 def test_no_scan_and_no_census_in_other_steps():
     with cyclewatch.watch(
         devices="cpu", budget=1, steps=(1, 1), scan_every=1, census_every=1

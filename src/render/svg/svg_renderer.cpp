@@ -56,7 +56,7 @@ std::string draw_box(const Picture::Item& item, const PictureBox& box, double sh
         out += text_at({box.centre.x, box.centre.y - up}, "name", text.name);
         out += text_at({box.centre.x, box.centre.y + 16 - up}, "detail", text.second_line);
     }
-    if (item.owner) {
+    if (item.owner && item.bytes > 0) {
         out += size_bar(box, share);
     }
     return out + "</g>\n";
@@ -259,6 +259,16 @@ struct Sheet {
     }
 };
 
+std::string single_picture(const model::Finding& finding,
+                           const std::string& title,
+                           const std::string& description) {
+    Sheet sheet;
+    sheet.width = 0;
+    sheet.add_picture(finding, 1);
+    sheet.add_legend({&finding, 1});
+    return sheet.document(title, description);
+}
+
 }  // namespace
 
 std::string svg_number(double value) {
@@ -337,11 +347,13 @@ std::string render_svg(const model::Report& report) {
 }
 
 std::string render_svg(const model::Finding& finding) {
-    Sheet sheet;
-    sheet.width = 0;
-    sheet.add_picture(finding, 1);
-    sheet.add_legend({&finding, 1});
-    return sheet.document("Diagram of the reference cycle", headline(finding));
+    return single_picture(finding, "Diagram of the reference cycle", headline(finding));
+}
+
+std::string render_svg(const model::Picture& picture, const std::string& description) {
+    model::Finding finding;
+    finding.picture = picture;
+    return single_picture(finding, "Diagram of objects", description);
 }
 
 }  // namespace cyclewatch::render

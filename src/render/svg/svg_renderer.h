@@ -32,6 +32,9 @@ inline constexpr std::string_view kNotLaidOut = "The diagram could not be laid o
 // A standalone document with the cycle of one finding and a legend, without a heading.
 [[nodiscard]] std::string render_svg(const model::Finding& finding);
 
+// The same for a graph that no collection has found. `description`: one sentence.
+[[nodiscard]] std::string render_svg(const model::Picture& picture, const std::string& description);
+
 // A coordinate with at most one decimal place, independent of the locale; "0" if `value` is not
 // finite or is out of range.
 [[nodiscard]] std::string svg_number(double value);

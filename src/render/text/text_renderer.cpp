@@ -140,9 +140,15 @@ void add_callers(Card& card, const Finding& finding) {
     const std::vector<std::string>& stack = *owner.allocation_stack;
     const auto site = std::ranges::find_if(stack, is_site);
     std::string text;
-    for (auto frame = site == stack.end() ? stack.begin() : site + 1; frame != stack.end();
-         ++frame) {
+    for (auto frame = site == stack.end() ? stack.begin() : site + 1; frame != stack.end();) {
+        const auto other =
+            std::find_if(frame, stack.end(), [&](const auto& next) { return next != *frame; });
         text += (text.empty() ? "allocated in calls from " : ", ") + base::shown_name(*frame);
+        if (other - frame > 1) {
+            text +=
+                " (" + base::format_count(static_cast<std::uint64_t>(other - frame)) + " calls)";
+        }
+        frame = other;
     }
     card.add_wrapped("", text, card.at_most(kMostLines));
 }

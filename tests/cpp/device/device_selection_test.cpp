@@ -22,6 +22,7 @@ TEST(DeviceSelection, MatchesDevices) {
                                                         {{"cuda:3"}, "cuda:3", true, true},
                                                         {{"cuda:3"}, "cuda:1", true, false},
                                                         {{"cuda"}, "cpu", true, false},
+                                                        {{"cpu:0"}, "cpu", true, true},
                                                         {{"cuda", "cpu"}, "cpu", true, true},
                                                         {{"all"}, "mps", false, true}}) {
         const auto selection = DeviceSelection::parse(each.words);
