@@ -186,7 +186,9 @@ def test_a_semicolon_under_the_magic_silences_the_last_value():
     ends = (";", ";  # not shown", "; # '\n")
     leaks = [LEAK.replace("Model()\ndel Model", f"Model(){end}") for end in ends]
     _, *displayed, [kept] = run(cells(DEFINITIONS, *leaks, "print(Out)"))
-    for [output] in displayed:
+    for outputs in displayed:
+        # On a busy machine, Python's development mode also prints a warning of the kernel.
+        [output] = [each for each in outputs if each["output_type"] != "stream"]
         assert "self.me = self" in output["data"]["text/plain"]
     assert kept["text"] == "{}\n"
 
