@@ -2,6 +2,7 @@
 #include "report/growth_tracker.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -67,6 +68,21 @@ constexpr std::string_view kDetach =
     "store `.detach()` of the tensor, or its `.item()`, because a stored tensor keeps the autograd "
     "graph that computed it; if backward() is never called, compute it under `torch.no_grad()`";
 
+// A chain of objects of one class, each of which keeps an earlier one through the same attribute,
+// such as `log.history[0].history[0].history[0]`. "" if the path contains none.
+std::string remedy_of_chain(const model::RetentionPath& path) {
+    constexpr std::size_t kLeastLinks = 3;
+    std::map<std::pair<std::string_view, std::string_view>, std::size_t> links;
+    for (const model::Reference& reference : path.references) {
+        if (reference.label.starts_with('.') &&
+            ++links[{reference.holder, reference.label}] == kLeastLinks) {
+            return "clear `" + reference.label + "` of each " + reference.holder +
+                   " that is stored, because every one keeps the one before it";
+        }
+    }
+    return {};
+}
+
 // How to stop the growth of the group, given one of its owners.
 std::optional<std::string> remedy_for(const model::LiveOwner& owner, bool graph_grows) {
     using model::OwnerCategory;
@@ -77,13 +93,21 @@ std::optional<std::string> remedy_for(const model::LiveOwner& owner, bool graph_
     if (owner.held_by.empty() || !owner.held_by.front().remedy) {
         return std::nullopt;
     }
+    if (std::string chain = remedy_of_chain(owner.held_by.front()); !chain.empty()) {
+        return chain;
+    }
     // The program may still need the items, such as the parts of its result.
+    constexpr std::string_view kVariable = "delete the variable ";
     constexpr std::string_view kRemove = "remove ";
     constexpr std::string_view kRemoveIt = "remove it ";
     constexpr std::string_view kIfUnused = ", if they are no longer needed";
+    constexpr std::string_view kIfVariableUnused = ", if it is no longer needed";
     const std::string& one = *owner.held_by.front().remedy;
     if (one.starts_with(kRemoveIt)) {
         return "remove items " + one.substr(kRemoveIt.size()) + std::string(kIfUnused);
+    }
+    if (one.starts_with(kVariable)) {
+        return one + std::string(kIfVariableUnused) + "; otherwise keep less in it";
     }
     return one.starts_with(kRemove)
                ? "remove items such as " + one.substr(kRemove.size()) + std::string(kIfUnused)

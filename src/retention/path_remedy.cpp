@@ -140,9 +140,16 @@ std::string PathText::end_of_thread() const {
         return {};
     }
     const std::string& location = root().location;
-    const std::size_t file = location.find_last_of("/\\") + 1;
-    return "end the call of `" + base::clean_text(root_name()) + "` in thread `" + thread + "` (" +
-           location.substr(file) + ")";
+    const std::string call = base::clean_text(root_name()) + "` in thread `" + thread + "` (" +
+                             location.substr(location.find_last_of("/\\") + 1) + ")";
+    // A worker that has handled an exception goes on, so it is not the call that has to end.
+    const Step& first = steps_.front();
+    if (first.label.kind == EdgeKind::local && first.to != nullptr &&
+        PyExceptionInstance_Check(first.to)) {
+        return "set the variable `" + first.label.name + "` of `" + call +
+               " to None once the exception has been handled, or end this call";
+    }
+    return "end the call of `" + call;
 }
 
 // Only the interpreter can delete a variable of a function that has ended.

@@ -3,6 +3,7 @@
 
 import functools
 import logging
+import re
 
 import owners
 import pytest
@@ -43,6 +44,33 @@ def torch():
 def growing_in(report, holder):
     """The owners that the report lists as growing and whose path contains `holder`."""
     return [each for each in report.growing if holder in each.held_by]
+
+
+def test_growing_variable_is_deleted_only_if_it_is_not_needed(frozen_heap, buffers_are_owners):
+    def concatenate():
+        result = owners.Buffer(1)
+        with cyclewatch.watch(**SETTINGS) as watch:
+            for number in range(6):
+                result = owners.Buffer(result.facts["nbytes"] + 1024)
+                watch.step(number)
+        return watch.report(), result
+
+    report, _ = concatenate()
+    [growing] = growing_in(report, "local result")
+    assert growing.remedy.endswith(", if it is no longer needed; otherwise keep less in it")
+
+
+def test_chain_of_objects_is_cut_between_them(frozen_heap, buffers_are_owners):
+    class Record:
+        def __init__(self, number, history):
+            self.number, self.history = owners.Buffer(1024), history
+
+    def record(number):
+        kept[:] = [*kept, Record(number, list(kept))][-2:]
+
+    # Long paths are cut in the middle, so that deep links belong to one group.
+    growing = run(record, steps=60).report().growing[0]
+    assert re.match(r"clear `\.history` of each .*Record that is stored", growing.remedy)
 
 
 # One run tests all of these cases, because a census is slow on the large heap that torch creates.

@@ -874,6 +874,36 @@ def test_the_end_of_a_call_in_a_thread_frees_what_only_the_thread_holds():
     assert reference() is None
 
 
+def test_a_thread_clears_the_exception_that_it_has_handled():
+    things = [Thing()]
+
+    def fail():
+        thing = things.pop()
+        raise ValueError(weakref.ref(thing))
+
+    def work(started, ends):
+        failed = None
+        try:
+            fail()
+        except ValueError as error:
+            failed = error
+        things.append(failed.args[0])
+        started.set()
+        ends.wait()
+
+    thread, ends = run_in_thread("loader", work)
+    try:
+        [path] = cyclewatch.why_alive(things[0])
+    finally:
+        ends.set()
+        thread.join()
+    assert re.match(
+        r"set the variable `failed` of `.*work\(\)` in thread `loader` "
+        r"\(test_retention.py:[0-9]+\) to None",
+        path.remedy,
+    )
+
+
 def test_the_end_of_a_call_in_a_thread_does_not_free_what_others_hold():
     def work(started, ends, thing):
         started.set()
