@@ -104,7 +104,7 @@ std::string PathText::removal_of(std::size_t at) const {
             if (at > 0) {
                 return holder.empty() ? "" : clearing_of_frame(at, holder);
             }
-            if (const std::string end_of_call = end_of_thread(); !end_of_call.empty()) {
+            if (std::string end_of_call = end_of_thread(); !end_of_call.empty()) {
                 return end_of_call;
             }
             return "delete the variable `" + step.label.name + "` of " +
@@ -188,8 +188,7 @@ std::string PathText::removal_of_traceback(std::size_t at) const {
     const bool is_unnamed =
         at <= 1 && root_ != nullptr && root_->kind == model::RootKind::exception;
     const std::string exception = is_unnamed ? "sys.exception()" : holder_of(at);
-    const std::string removal =
-        exception.empty() ? "" : "set `" + exception + ".__traceback__` to None";
+    std::string removal = exception.empty() ? "" : "set `" + exception + ".__traceback__` to None";
     if (!is_handled(at)) {
         return removal;
     }
