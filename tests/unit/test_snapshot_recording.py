@@ -171,6 +171,7 @@ def run_program(tmp_path, *arguments):
     )
 
 
+@pytest.mark.usefixtures("installation")
 def test_run_writes_a_snapshot_at_exit(tmp_path):
     outcome = run_program(tmp_path, "cuda")
     [path] = tmp_path.glob("cyclewatch-program-rank3-*.pickle")
@@ -179,6 +180,7 @@ def test_run_writes_a_snapshot_at_exit(tmp_path):
     assert [segment.size for segment in snapshot.segments] == [2 * MIB]
 
 
+@pytest.mark.usefixtures("installation")
 def test_run_records_only_some_steps(tmp_path):
     outcome = run_program(tmp_path, "-o", "out.html", "--steps", "2:3", "cuda")
     assert outcome.stdout == "0 0;1 0;2 1;3 1;4 2;5 2;"
@@ -186,6 +188,7 @@ def test_run_records_only_some_steps(tmp_path):
     assert snapshot.segments == []
 
 
+@pytest.mark.usefixtures("installation")
 def test_run_without_a_device_says_why_there_is_no_snapshot(tmp_path):
     outcome = run_program(tmp_path, "cpu")
     assert outcome.stderr.splitlines()[-1] == (

@@ -328,6 +328,7 @@ for _ in range(3):
 """
 
 
+@pytest.mark.usefixtures("installation")
 @pytest.mark.parametrize("option", ["--never-freed", "CYCLEWATCH_NEVER_FREED", None])
 def test_run_searches_at_exit(tmp_path, option):
     (tmp_path / "program.py").write_text(LEAK)
