@@ -133,9 +133,9 @@ def test_small_groups_and_other_devices_are_left_out():
     assert owners() == []
     assert len(owners(min_bytes=0)) == 1
     assert len(owners(min_bytes=0, devices="cpu")) == 1
-    assert len(owners(min_bytes=0, devices=["cpu:0"])) == 0
+    assert len(owners(min_bytes=0, devices=["cpu:0"])) == 1
+    assert owners(min_bytes=0, devices=["cuda"]) == []
     assert len(owners(min_bytes=0, device="cpu")) == 1  # the former spelling
-    assert len(owners(min_bytes=0, device="cpu:0")) == 0
     assert owners(min_bytes=0, device="cuda:0") == []
 
 

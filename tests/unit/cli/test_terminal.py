@@ -36,7 +36,7 @@ def poison(value, name):
 
 CONTROL = ("Cc", "Cf", "Cs", "Zl", "Zp")
 KEPT = ("schema", "signature", "pattern", "status", "collected", "verdict", "source")
-KEPT += ("unit", "kind", "category")
+KEPT += ("unit", "kind", "category", "occasion")
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=lambda name: ascii(name[:12]))
