@@ -274,9 +274,9 @@ def test_watch_that_the_program_started_is_merged_at_exit(tmp_path):
 
 @pytest.mark.slow
 def test_report_of_an_attempt_before_a_restart_is_not_used(tmp_path):
-    # One restart is the test's; gloo may fail to connect the restarted ranks on a busy machine.
-    outcome = run_job(tmp_path, 2, "restart", "--max-restarts=3", CYCLEWATCH_GATHER="1")
+    outcome = run_job(tmp_path, 2, "restart", "--max-restarts=1", CYCLEWATCH_GATHER="1")
     assert outcome.returncode == 0, outcome.stderr
+    # Rank 0 of the first attempt may have written one too.
     path = max(tmp_path.glob("*-all-ranks-*.html"), key=lambda each: each.stat().st_mtime_ns)
     report = cyclewatch.Report.load(path)
     assert (ranks_of(report), report.missing_ranks) == ([0], [1])

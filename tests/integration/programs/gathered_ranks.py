@@ -50,16 +50,19 @@ def warn():
     """Ends normally; the watch is one that the program has started."""
 
 
+def is_first_attempt():
+    return os.environ["TORCHELASTIC_RESTART_COUNT"] == "0"
+
+
 def restart():
     """In the first attempt rank 1 publishes and fails; in the second it dies without a word."""
-    is_first = os.environ["TORCHELASTIC_RESTART_COUNT"] == "0"
     if RANK == 0:
         job_store().set("leaving", "")
-        if is_first:
+        if is_first_attempt():
             job_store().wait(["never"])
         return
     job_store().wait(["leaving"])
-    if is_first:
+    if is_first_attempt():
         cyclewatch.distributed.publish()
         raise SystemExit(3)
     os._exit(0)
@@ -77,7 +80,14 @@ def main():
     if sys.argv[1] == "warn":
         folder = os.environ["CYCLEWATCH_OUTPUT"]
         cyclewatch.warn_tensor_cycles(devices="cpu", report_dir=folder, gather=120)
-    dist.init_process_group("gloo")
+    backend = "gloo"
+    if sys.argv[1] == "restart" and is_first_attempt():
+        # The store outlives the attempt. With addresses of gloo in it, the ranks of the next
+        # attempt may try to connect to those of the first.
+        import torch.testing._internal.distributed.fake_pg  # noqa: F401 - registers the backend
+
+        backend = "fake"
+    dist.init_process_group(backend)
     dist.barrier()  # gloo connects the ranks when they first communicate
     Engine()
     gc.collect()

@@ -106,6 +106,7 @@ test("explains built-in patterns", async () => {
     const page = await openReport("golden");
     const pattern = page.locator("#finding-1 details.pattern");
     await pattern.locator("summary").click();
+    await pattern.locator(".before pre").waitFor();
     expect(await pattern.locator(".explanation").textContent()).toContain("captures the object as");
     expect(await pattern.locator(".before pre").innerText()).toContain(
         "class Awaitable:\n    def __init__(self, view_dim):\n",
