@@ -133,7 +133,10 @@ class CutSearch {
         }
         for (const std::uint32_t copy : graph_.copies_in_f_locals(component_.edges[edge])) {
             const auto at = std::ranges::find(component_.edges, copy);
-            candidate.edges.push_back(static_cast<std::uint32_t>(at - component_.edges.begin()));
+            if (at != component_.edges.end()) {
+                candidate.edges.push_back(
+                    static_cast<std::uint32_t>(at - component_.edges.begin()));
+            }
         }
         note_variable(candidate, graph_, component_.edges[edge]);
         if (all_of_kind) {
