@@ -2,7 +2,9 @@
 // Draws a stack as areas over the steps. Points are selected with the pointer or the arrow keys.
 import { make, makeSvg } from "../page/dom";
 import { formatCount } from "../page/format";
-import { byteTicks, byteTickTexts, place, type Scale } from "../timeline/scale";
+import { byteAxis } from "../timeline/byte_axis";
+import { moved, nearest } from "../timeline/pointing";
+import { place, stepTicks, type Scale } from "../timeline/scale";
 import { totalOf, type Point, type Stack } from "./steps";
 
 const HEIGHT = 230;
@@ -10,34 +12,15 @@ const TOP = 12;
 const BOTTOM = 26; // the axis of steps
 const LEFT = 74; // the byte axis
 const RIGHT = 14;
-const MOST_TICKS = 4;
 
 interface Frame {
     x: Scale;
     y: Scale;
 }
 
-function stepTicks(from: number, to: number, most: number): number[] {
-    const least = Math.max(1, (to - from) / most);
-    const power = 10 ** Math.floor(Math.log10(least));
-    const width = power * ([1, 2, 5, 10].find((factor) => factor * power >= least) ?? 10);
-    const ticks = [];
-    for (let tick = Math.ceil(from / width) * width; tick <= to; tick += width) {
-        ticks.push(tick);
-    }
-    return ticks;
-}
-
 function axes({ x, y }: Frame): SVGGElement {
     const group = makeSvg("g", { class: "axes", "aria-hidden": "true" });
-    const bytes = byteTicks(y.from, y.to, MOST_TICKS);
-    for (const [i, text] of byteTickTexts(bytes).entries()) {
-        const at = place(y, bytes[i] ?? 0);
-        group.append(
-            makeSvg("line", { x1: x.start, x2: x.end, y1: at, y2: at }),
-            makeSvg("text", { x: LEFT - 10, y: at + 4, "text-anchor": "end" }, text),
-        );
-    }
+    group.append(...byteAxis(x, y, LEFT));
     for (const tick of stepTicks(x.from, x.to, Math.max(2, (x.end - x.start) / 90))) {
         const at = Math.min(place(x, tick), x.end - 4 * String(tick).length);
         group.append(makeSvg("text", { x: at, y: HEIGHT - 6, "text-anchor": "middle" }, formatCount(tick)));
@@ -135,9 +118,8 @@ export class StackChart {
         if (this.#stack === undefined || frame === undefined) {
             return -1;
         }
-        const x = event.clientX - this.element.getBoundingClientRect().left;
-        const distances = this.#stack.points.map(({ step }) => Math.abs(place(frame.x, step) - x));
-        return distances.indexOf(Math.min(...distances));
+        const values = this.#stack.points.map((each) => each.step);
+        return nearest(event, this.element, frame.x, values);
     }
 
     #pointAt(at: number): void {
@@ -153,15 +135,7 @@ export class StackChart {
 
     #press(event: KeyboardEvent): void {
         const last = (this.#stack?.points.length ?? 0) - 1;
-        const moves: Record<string, number> = {
-            ArrowLeft: Math.max(0, this.#at - 1),
-            ArrowDown: Math.max(0, this.#at - 1),
-            ArrowRight: Math.min(last, this.#at + 1),
-            ArrowUp: Math.min(last, this.#at + 1),
-            Home: 0,
-            End: last,
-        };
-        const to = moves[event.key];
+        const to = moved(event.key, this.#at, last);
         if (to !== undefined) {
             event.preventDefault();
             this.#pointAt(to);

@@ -2,7 +2,9 @@
 // Draws one series. Collections are selected with the pointer or the arrow keys.
 import { make, makeSvg } from "../page/dom";
 import { formatDuration } from "../page/format";
-import { byteRange, byteTicks, byteTickTexts, place, timeTicks, type Scale } from "./scale";
+import { byteAxis } from "./byte_axis";
+import { moved, nearest } from "./pointing";
+import { byteRange, place, timeTicks, type Scale } from "./scale";
 import type { Series, Tooth } from "./series";
 
 const HEIGHT = 210;
@@ -41,14 +43,7 @@ function area(series: Series, frame: Frame): string {
 
 function axes({ x, y }: Frame): SVGGElement {
     const group = makeSvg("g", { class: "axes", "aria-hidden": "true" });
-    const ticks = byteTicks(y.from, y.to, 4);
-    for (const [i, text] of byteTickTexts(ticks).entries()) {
-        const at = place(y, ticks[i] ?? 0);
-        group.append(
-            makeSvg("line", { x1: x.start, x2: x.end, y1: at, y2: at }),
-            makeSvg("text", { x: LEFT - 10, y: at + 4, "text-anchor": "end" }, text),
-        );
-    }
+    group.append(...byteAxis(x, y, LEFT));
     for (const tick of timeTicks(x.from, x.to, Math.max(2, (x.end - x.start) / 110))) {
         const text = formatDuration(tick);
         const at = Math.min(place(x, tick), x.end - (text.length * CHARACTER) / 2);
@@ -182,9 +177,8 @@ export class Chart {
         if (this.#series === undefined || frame === undefined) {
             return -1;
         }
-        const x = event.clientX - this.element.getBoundingClientRect().left;
-        const distances = this.#series.teeth.map((tooth) => Math.abs(place(frame.x, tooth.at) - x));
-        return distances.indexOf(Math.min(...distances));
+        const values = this.#series.teeth.map((each) => each.at);
+        return nearest(event, this.element, frame.x, values);
     }
 
     #pointAt(at: number): void {
@@ -207,15 +201,7 @@ export class Chart {
 
     #press(event: KeyboardEvent): void {
         const last = (this.#series?.teeth.length ?? 0) - 1;
-        const moves: Record<string, number> = {
-            ArrowLeft: Math.max(0, this.#at - 1),
-            ArrowDown: Math.max(0, this.#at - 1),
-            ArrowRight: Math.min(last, this.#at + 1),
-            ArrowUp: Math.min(last, this.#at + 1),
-            Home: 0,
-            End: last,
-        };
-        const to = moves[event.key];
+        const to = moved(event.key, this.#at, last);
         if (to !== undefined) {
             event.preventDefault();
             this.#pointAt(to);

@@ -50,6 +50,11 @@ export function timeTicks(from: number, to: number, most: number): number[] {
     return to > from ? multiples(timeStep((to - from) / most), from, to) : [];
 }
 
+// For whole numbers.
+export function stepTicks(from: number, to: number, most: number): number[] {
+    return multiples(decimalStep(Math.max(1, (to - from) / most)), from, to);
+}
+
 export function byteTicks(from: number, to: number, most: number): number[] {
     return to > from ? multiples(binaryStep((to - from) / most), from, to) : [];
 }
