@@ -15,7 +15,11 @@ namespace cyclewatch::analysis {
 namespace {
 
 constexpr std::size_t kMostCycleItems = 12;
-constexpr std::size_t kMostCutsOffCycle = 14;
+// More references of the same cut would not say more; the card lists all.
+constexpr std::size_t kMostCutsOffCycle = 5;
+// A larger picture would have to be scaled down until nobody can read it.
+constexpr std::size_t kMostItems = 26;
+static_assert(kMostItems <= model::kMaxPictureItems);
 // A picture of at most so many objects draws them all; a larger one draws one owner of each group.
 constexpr std::size_t kFewItems = 8;
 
@@ -105,8 +109,7 @@ class Drawing {
         const bool draw_all = walk_.nodes() <= kFewItems;
         std::unordered_set<std::uint64_t> groups;
         for (const ReachedOwner& reached : walk_.owners()) {
-            if (picture_.items.size() >= model::kMaxPictureItems ||
-                groups.size() >= model::kMaxPictureItems) {
+            if (picture_.items.size() >= kMostItems || groups.size() >= kMostItems) {
                 break;
             }
             if (groups.insert(reached.group).second || draw_all) {
@@ -118,7 +121,7 @@ class Drawing {
     void draw_path(const std::vector<std::uint32_t>& path) {
         const auto fresh = static_cast<std::size_t>(std::ranges::count_if(
             path, [this](std::uint32_t edge) { return !item_of_.contains(graph_.targets[edge]); }));
-        if (picture_.items.size() + fresh > model::kMaxPictureItems) {
+        if (picture_.items.size() + fresh > kMostItems) {
             return;
         }
         for (const std::uint32_t edge : path) {
@@ -138,8 +141,7 @@ class Drawing {
             const std::uint32_t holder = graph_.edges[edge].holder;
             const std::uint32_t target = graph_.targets[edge];
             const bool known = item_of_.contains(holder) && item_of_.contains(target);
-            if (drawn_.contains(edge) ||
-                (!known && picture_.items.size() + 2 > model::kMaxPictureItems) ||
+            if (drawn_.contains(edge) || (!known && picture_.items.size() + 2 > kMostItems) ||
                 added++ >= kMostCutsOffCycle) {
                 continue;
             }

@@ -73,6 +73,19 @@ def backticks():
     return report
 
 
+def scattered():
+    """A cut of six references in five files."""
+    report = golden()
+    finding = report["findings"][0]
+    first = finding["cut"][0]
+    places = ["a.py:1", "b.py:2", "c.py:3", "c.py:30", "d.py:4", "e.py:5"]
+    finding["cut"] = [
+        first | {"location": place, "holder": f"lib.{place[0]}.Part{i}", "label": ".owner"}
+        for i, place in enumerate(places)
+    ]
+    return report
+
+
 def merged():
     """Eight ranks; the first finding occurred on all of them, the others on some."""
     report = golden()
@@ -447,7 +460,7 @@ def main():
     """Write all reports."""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    runs = (golden, quiet, single, backticks, merged, hostile)
+    runs = (golden, quiet, single, backticks, scattered, merged, hostile)
     for make in (*runs, live, memory, only_live, many, thousand):
         source = folder / f"{make.__name__}.json"
         source.write_text(json.dumps(make()), encoding="ascii")

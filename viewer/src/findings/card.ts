@@ -54,9 +54,17 @@ export function cardHeading(finding: Finding, number: number, texts: FindingText
     return made;
 }
 
+// Text stays legible: a picture that would be scaled down more scrolls in its frame.
+const LEAST_SCALE = 0.7;
+const LEAST_WIDTH = 520; // pixels
+
 // The markup of the picture is the only markup in the report's data. The C++ code that draws it escapes all text.
 function drawing({ svg, note }: PictureTexts): Element {
     const parsed = svg === "" ? null : new DOMParser().parseFromString(svg, "text/html").querySelector("svg");
+    if (parsed !== null) {
+        const width = Number(parsed.getAttribute("width"));
+        parsed.style.minWidth = `${Math.min(width, Math.max(LEAST_WIDTH, LEAST_SCALE * width))}px`;
+    }
     return parsed ?? make("p", { class: "quiet" }, note);
 }
 

@@ -10,7 +10,7 @@ import type { FindingTexts, Texts } from "../report/texts";
 import { Histories } from "../timeline/history";
 import { cardContents, cardHeading } from "./card";
 import { isNarrowed } from "./choice";
-import { addLocationButtons } from "./locations";
+import { addLocationButtons, sharing } from "./locations";
 import type { State } from "./state";
 import { Unsaved, verdictForm } from "./verdicts";
 
@@ -51,7 +51,8 @@ class Cards {
         );
         const complete = (): void => {
             const verdict = verdictForm(card, finding, index, this.#unsaved);
-            card.append(...cardContents(finding, number, texts, this.texts.patterns), verdict);
+            const contents = cardContents(finding, number, texts, this.texts.patterns);
+            card.append(...contents, sharing(this.report, finding, texts), verdict);
             makePicturesZoomable(card);
             addLocationButtons(card);
             this.#histories.draw(card, finding);

@@ -84,6 +84,9 @@ export function addEditorChoice(): void {
     folder.addEventListener("input", () => change({ folder: folder.value }));
     const folderField = field("Base folder of relative paths", folder);
     onEditorChange(() => (folderField.hidden = chosen.editor === ""));
-    byId("settings").append(field("Open locations in", editor), folderField);
-    byId("settings").hidden = false;
+    const settings = byId("settings");
+    settings.append(field("Open locations in", editor), folderField);
+    settings.hidden = false;
+    // Beside the first location to open; at the end of the page if there is none.
+    document.querySelector("section.cut .reference .where")?.closest(".reference")?.after(settings);
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds to every location a button that copies it and, if an editor is selected, a link that opens it.
+// Buttons that copy locations, signatures and whole cards, and links that open locations in the selected editor.
 import { all, announce, button, make } from "../page/dom";
+import type { Finding, Report } from "../report/schema";
+import type { FindingTexts } from "../report/texts";
 import { editorLink, onEditorChange } from "./editors";
+import { asIssue, asMarkdown } from "./markdown";
 
 const COPIED_FOR = 1500; // milliseconds
 
@@ -26,26 +29,26 @@ function copyFromField(text: string): boolean {
     return done;
 }
 
-function copyButton(what: string, text: string): HTMLButtonElement {
+function copyButton(title: string, what: string, text: () => string): HTMLButtonElement {
     const made = button(
-        "Copy",
+        title,
         () => {
-            void copy(text).then((done) => {
+            void copy(text()).then((done) => {
                 made.textContent = done ? "Copied" : "Copy failed";
                 announce(done ? `Copied ${what}` : "The browser does not allow copying");
                 made.focus();
-                setTimeout(() => (made.textContent = "Copy"), COPIED_FOR);
+                setTimeout(() => (made.textContent = title), COPIED_FOR);
             });
         },
-        { class: "copy", "aria-label": `Copy ${what} ${text}` },
+        { class: "copy", "aria-label": `${title === "Copy" ? "Copy" : `${title}:`} ${what}` },
     );
     return made;
 }
 
 export function addLocationButtons(card: HTMLElement): void {
-    for (const element of all(".where > code", card)) {
+    for (const element of all(".where > code:first-child", card)) {
         const location = element.textContent;
-        element.after(copyButton("location", location));
+        element.after(copyButton("Copy", `location ${location}`, () => location));
         let link: HTMLAnchorElement | undefined;
         onEditorChange(() => {
             link?.remove();
@@ -57,6 +60,18 @@ export function addLocationButtons(card: HTMLElement): void {
         });
     }
     for (const signature of all(".signature > code", card)) {
-        signature.after(copyButton("signature", signature.textContent));
+        const text = signature.textContent;
+        signature.after(copyButton("Copy", `signature ${text}`, () => text));
     }
+}
+
+// Buttons that copy the whole card.
+export function sharing(report: Report, finding: Finding, texts: FindingTexts): HTMLElement {
+    return make(
+        "p",
+        { class: "sharing" },
+        copyButton("Copy as Markdown", "this finding", () => asMarkdown(finding, texts)),
+        copyButton("Copy as issue", "this finding, for the maintainers of the code", () => asIssue(report, finding, texts)),
+        ...(report.findings.length > 1 ? [make("a", { class: "back", href: "#overview" }, "Back to the list")] : []),
+    );
 }

@@ -11,7 +11,7 @@ type Reference = Finding["cut"][number];
 type Parts = (Node | string)[];
 
 const MOST_ALTERNATIVES = 6;
-const MOST_CUTS = 4; // shown with source code and reason; the rest are listed
+const MOST_CUTS = 3; // if there are more, only the first is shown in full
 
 function locationOf({ location, base_class }: Reference): Parts {
     if (location === "") {
@@ -78,21 +78,44 @@ interface Change {
     first: Reference;
 }
 
-// The changes that are not shown in full, one line each.
+function named({ first, texts }: Change): Parts {
+    const all = texts.references === texts.holders.length;
+    const number = all ? "" : ` (${counted(texts.references, "reference")})`;
+    return [code(first.label, "name"), " of ", texts.classes === "" ? code(shortName(first.holder)) : cleanText(texts.classes), number];
+}
+
+// "loop._Loop" -> "_Loop"
+function shortName(holder: string): string {
+    return holder.replace(/(?:\w+\.)+(?=\w+$)/, "");
+}
+
+// One line, which opens to the whole change.
+function foldedChange(change: Change, place: string): HTMLElement {
+    const where = place === "" ? [] : [" at ", code(place)];
+    const whole = choice(change.first, change.texts.code, "", numberOf(change.texts));
+    return make("li", {}, make("details", {}, make("summary", {}, ...named(change), ...where), whole));
+}
+
+// The changes that are not shown in full, by file.
 function changeList(changes: readonly Change[]): HTMLElement[] {
-    const entries = changes.map(({ texts, first }) => {
-        const all = texts.references === texts.holders.length;
-        return make(
-            "li",
-            {},
-            code(first.label, "name"),
-            " of ",
-            texts.classes === "" ? code(first.holder) : cleanText(texts.classes),
-            all ? "" : ` (${counted(texts.references, "reference")})`,
-            ...locationOf(first),
-        );
+    const files = new Map<string, Change[]>();
+    for (const change of changes) {
+        const file = change.first.location.replace(/:\d+$/, "");
+        files.set(file, [...(files.get(file) ?? []), change]);
+    }
+    const entries = [...files].map(([file, of]) => {
+        if (file === "" || of.length === 1) {
+            return of.map((change) => foldedChange(change, change.first.location));
+        }
+        const lines = of.map((change) => foldedChange(change, `line ${change.first.location.slice(file.length + 1)}`));
+        return [make("li", {}, code(file), make("ul", {}, ...lines))];
     });
-    return entries.length === 0 ? [] : [make("ul", { class: "locations" }, ...entries)];
+    return [make("ul", { class: "locations" }, ...entries.flat())];
+}
+
+function folded(changes: readonly Change[]): HTMLElement[] {
+    const heading = `and ${counted(changes.length, "more change")}:`;
+    return changes.length === 0 ? [] : [make("p", { class: "more" }, heading), ...changeList(changes)];
 }
 
 export function cutSection(finding: Finding, texts: FindingTexts): HTMLElement {
@@ -108,7 +131,8 @@ export function cutSection(finding: Finding, texts: FindingTexts): HTMLElement {
     const [equal] = finding.tie ? finding.alternatives : [];
     const one = finding.cut.length === 1 ? "Cut this reference" : "Cut all of these";
     const title = main.payload ? "Keep the cycle, free its memory" : equal === undefined ? one : "Cut either of these";
-    const choices = changes.slice(0, MOST_CUTS).map((each) => choice(each.first, each.texts.code, "", numberOf(each.texts)));
+    const full = changes.length > MOST_CUTS ? 1 : MOST_CUTS;
+    const choices = changes.slice(0, full).map((each) => choice(each.first, each.texts.code, "", numberOf(each.texts)));
     if (equal !== undefined) {
         choices.push(choice(equal, texts.alternative_code[0] ?? [], "Cost: "));
     }
@@ -117,7 +141,7 @@ export function cutSection(finding: Finding, texts: FindingTexts): HTMLElement {
         { class: "cut" },
         make("h3", {}, title),
         make("div", { class: "choices" }, ...choices),
-        ...changeList(changes.slice(MOST_CUTS)),
+        ...folded(changes.slice(full)),
         ...more(finding.omitted_cuts, "more kind", " of references"),
         ...advice(finding),
     );

@@ -65,6 +65,41 @@ test("links to the selected editor and stores the setting", async () => {
     expect(await page.locator("a.open").count()).toBe(0);
 });
 
+test("copies a card as Markdown and as an issue", async () => {
+    const page = await openReport("golden", { permissions: ["clipboard-read", "clipboard-write"] });
+    const read = (): Promise<string> => page.evaluate(() => navigator.clipboard.readText());
+    const card = page.locator("#finding-1");
+    await card.getByText("Copy as Markdown").click();
+    await card.getByText("Copied", { exact: true }).waitFor();
+    expect(await read()).toContain("**Cut** `closure:self` of");
+    await card.getByText("Copy as issue").click();
+    await expect.poll(read).toMatch(/^# Reference cycle through `/);
+});
+
+test("shows the first of many changes in full, and the others by file", async () => {
+    const page = await openReport("scattered");
+    const cut = page.locator("#finding-1 section.cut");
+    expect(await cut.locator(".choices > .choice .where code").allTextContents()).toEqual(["a.py:1"]);
+    expect(await cut.locator(".locations > li").count()).toBe(4);
+    expect(await cut.locator(".locations summary").allTextContents()).toEqual([
+        ".owner of Part1 at b.py:2",
+        ".owner of Part2 at line 3",
+        ".owner of Part3 at line 30",
+        ".owner of Part4 at d.py:4",
+        ".owner of Part5 at e.py:5",
+    ]);
+    await cut.getByText("at line 30").click();
+    await cut.getByText("lib.c.Part3").waitFor();
+});
+
+test("the first location has the choice of an editor, and a card leads back to the list", async () => {
+    const page = await openReport("golden");
+    expect(await page.locator("#finding-1 section.cut").getByLabel("Open locations in").count()).toBe(1);
+    await page.locator("#finding-3").getByText("Back to the list").click();
+    const top = (): Promise<number> => page.locator("#overview").evaluate((list) => list.getBoundingClientRect().top);
+    await expect.poll(top).toBeGreaterThanOrEqual(0);
+});
+
 test("shows names between backticks as code, and a lone backtick as text", async () => {
     const page = await openReport("backticks");
     const fix = page.locator("#finding-1 .instead");
