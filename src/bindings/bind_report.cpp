@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "bindings/bind.h"
 #include "bindings/bind_fields.h"
 #include "bindings/values.h"
+#include "render/alignment.h"
 #include "report/merge.h"
 
 namespace cyclewatch::bindings {
@@ -227,6 +229,25 @@ ReportClass add_report_class(py::module_& module) {
             "generations",
             [](const Shared& self) { return views(self, self->stats.generations); },
             doc_of<&model::Stats::generations>().c_str())
+        .def_property_readonly(
+            "alignment",
+            [](const Self& self) -> py::object {
+                const std::optional<render::Alignment> found = render::alignment_of(self);
+                if (!found) {
+                    return py::none();
+                }
+                py::dict alignment;
+                alignment["cost"] = found->cost;
+                alignment["aligned"] = found->aligned;
+                alignment["step"] = found->step;
+                return alignment;
+            },
+            "An estimate of what the collections of several ranks cost each training step.\n\n"
+            "In a merged report of ranks that wait for each other in each step and call "
+            "Watch.step(): `cost` is the sum over the steps of the slowest rank's collections, "
+            "`aligned` is the same if all ranks collected at the same steps, and `step` is the "
+            "duration of a step; all in seconds per step. None unless two or more processes have "
+            "counted steps in common.")
         .def("__repr__", [](const Self& self) {
             const std::size_t processes = self.processes.size();
             return "<Report of " +

@@ -2,6 +2,7 @@
 #include "format/json.h"
 
 #include <algorithm>
+#include <bit>
 #include <concepts>
 #include <limits>
 #include <map>
@@ -230,6 +231,18 @@ void check_columns(const model::MemorySteps& steps) {
     }
 }
 
+void check_collection_steps(const model::CollectionSteps& each) {
+    if (each.seconds.size() != each.steps.size() || each.freed_bytes.size() != each.steps.size()) {
+        fail("collection_steps", "columns of different lengths");
+    }
+    if (!std::ranges::is_sorted(each.steps)) {
+        fail("collection_steps.steps", "expected ascending numbers");
+    }
+    if (!std::has_single_bit(each.every)) {
+        fail("collection_steps.every", "expected a power of two");
+    }
+}
+
 // Checks the diagrams, the columns and the indexes of processes.
 void check_consistency(const model::Report& report) {
     const std::size_t processes = report.processes.size();
@@ -260,6 +273,10 @@ void check_consistency(const model::Report& report) {
         for (const model::MemorySteps& each : *report.memory_steps) {
             check_columns(each);
         }
+    }
+    if (report.collection_steps) {
+        check_processes(*report.collection_steps, "collection_steps", processes);
+        std::ranges::for_each(*report.collection_steps, check_collection_steps);
     }
     for (std::size_t i = 0; i < report.findings.size(); ++i) {
         const std::string path = "findings[" + std::to_string(i) + "]";

@@ -6,6 +6,7 @@
 
 #include "format/field.h"
 #include "format/retention_fields.h"
+#include "model/collection_steps.h"
 #include "model/memory_account.h"
 
 namespace cyclewatch::format {
@@ -100,6 +101,35 @@ struct Fields<model::MemorySteps> {
         CYCLEWATCH_FIELD(allocated, "Bytes allocated by torch's allocator; 0 for the CPU"),
         CYCLEWATCH_FIELD(dead, "Bytes of unreachable tensors that scans had found"),
         CYCLEWATCH_FIELD(censuses, "The sizes by category, exact, in the censuses"),
+    };
+};
+
+template <>
+struct Fields<model::CollectionSteps> {
+    using Self = model::CollectionSteps;
+    static constexpr const char* name = "CollectionSteps";
+    static constexpr const char* text =
+        "The time that the collections of a process took in each step, in columns, with an entry "
+        "for each step in which a collection ran. If the program starts to count again, the steps "
+        "before are left out.";
+    static constexpr auto list = std::tuple{
+        CYCLEWATCH_FIELD(process, "Index of the process in `Report.processes`"),
+        CYCLEWATCH_FIELD(first_step, "The first number passed to Watch.step()"),
+        CYCLEWATCH_FIELD(last_step, "The last number passed to Watch.step()"),
+        CYCLEWATCH_FIELD(elapsed,
+                         "Seconds from the start of the first step to the start of the last"),
+        CYCLEWATCH_FIELD(every,
+                         "The columns are a sample of one in this number of steps, which is the "
+                         "same on all ranks. 1 if all steps are included."),
+        CYCLEWATCH_FIELD(shorter_than,
+                         "Steps in which the collections took less than this number of seconds are "
+                         "left out; 0 if none are"),
+        CYCLEWATCH_FIELD(steps, "The numbers passed to Watch.step()"),
+        CYCLEWATCH_FIELD(seconds,
+                         "Seconds that the collections took, including the time spent in the "
+                         "watch"),
+        CYCLEWATCH_FIELD(freed_bytes,
+                         "Device bytes that the collections freed on the watched devices"),
     };
 };
 

@@ -221,6 +221,10 @@ struct Fields<model::Report> {
             "The memory in use in the steps of the program, by process and device",
             {.unknown = "if the program did not call Watch.step()", .python = kNotInPython}),
         CYCLEWATCH_FIELD(
+            collection_steps,
+            "The time that collections took in the steps of the program, by process",
+            {.unknown = "if the program did not call Watch.step()", .python = kNotInPython}),
+        CYCLEWATCH_FIELD(
             missing_ranks,
             "Ranks of the job that sent no report, or none that can be read, in "
             "ascending order",

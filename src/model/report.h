@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model/collection_steps.h"
 #include "model/finding.h"
 #include "model/memory_account.h"
 #include "model/observation.h"
@@ -149,6 +150,8 @@ struct Report {
     std::optional<std::vector<MemoryAccount>> memory{};
     // By process and device. Missing if the program set no steps.
     std::optional<std::vector<MemorySteps>> memory_steps{};
+    // By process. Missing if the program set no steps.
+    std::optional<std::vector<CollectionSteps>> collection_steps{};
     // Ranks that should have sent a report but did not, ascending. Missing unless the reports were
     // gathered from the ranks of a job.
     std::optional<std::vector<int>> missing_ranks{};

@@ -15,6 +15,7 @@
 
 #include "report/growth_tracker.h"
 #include "report/report_store.h"
+#include "report/step_pauses.h"
 #include "report/timeline.h"
 
 namespace cyclewatch::report {
@@ -194,6 +195,7 @@ class Merger {
     void add_accounts(const Report& report, const std::vector<std::uint32_t>& new_index) {
         add_owners(report.memory, new_index, merged_.memory);
         add_owners(report.memory_steps, new_index, merged_.memory_steps);
+        add_owners(report.collection_steps, new_index, merged_.collection_steps);
     }
 
     // Bounds the size of the accounts, which grows with the number of processes.
@@ -215,6 +217,12 @@ class Merger {
                 steps = thinned(std::move(steps), records_each(processes));
             }
             std::ranges::stable_sort(*merged_.memory_steps, {}, &model::MemorySteps::process);
+        }
+        if (merged_.collection_steps) {
+            thin(*merged_.collection_steps,
+                 std::clamp(kMaxMergedPauses / processes, kLeastPauses, kMaxPauses));
+            std::ranges::stable_sort(
+                *merged_.collection_steps, {}, &model::CollectionSteps::process);
         }
     }
 

@@ -163,6 +163,16 @@ void ReportStore::add_sample(const std::string& device, model::StepSample sample
     samples.add(sample);
 }
 
+void ReportStore::begin_step(std::int64_t step, double at) {
+    const std::lock_guard lock(mutex_);
+    pauses_.begin_step(step, at);
+}
+
+void ReportStore::add_pause(double seconds, std::uint64_t freed_bytes) {
+    const std::lock_guard lock(mutex_);
+    pauses_.add(seconds, freed_bytes);
+}
+
 void ReportStore::set_unexamined(std::string objects) {
     const std::lock_guard lock(mutex_);
     program_.unexamined = std::move(objects);
@@ -200,6 +210,9 @@ model::Report ReportStore::snapshot(const model::Stats& stats) const {
             (report.memory_steps ? *report.memory_steps : report.memory_steps.emplace())
                 .push_back(model::in_columns(device, samples, steps.censuses.entries()));
         }
+    }
+    if (std::vector<model::CollectionSteps> steps = pauses_.columns(); !steps.empty()) {
+        report.collection_steps = std::move(steps);
     }
     report.stats = stats;
     report.stats.findings = findings_.size() + not_kept_.size();

@@ -19,6 +19,7 @@
 #include "model/report.h"
 #include "report/merge.h"
 #include "report/source_table.h"
+#include "report/step_pauses.h"
 #include "report/timeline.h"
 
 namespace cyclewatch::report {
@@ -83,6 +84,11 @@ class ReportStore {
     // Adds the counters of a device in one step. `sample.number` is set by the store.
     void add_sample(const std::string& device, model::StepSample sample);
 
+    // Sets the step of the next collections. `at`: seconds since the watch started.
+    void begin_step(std::int64_t step, double at);
+    // Adds a collection in this step.
+    void add_pause(double seconds, std::uint64_t freed_bytes);
+
     // Sets ProgramInfo::unexamined.
     void set_unexamined(std::string objects);
 
@@ -120,6 +126,7 @@ class ReportStore {
     std::optional<std::vector<model::CensusTime>> censuses_;
     std::map<std::pair<std::string, model::AccountOccasion>, model::MemoryAccount> accounts_;
     std::map<std::string, Steps> steps_;  // by device
+    StepPauses pauses_;
     std::vector<std::string> notes_;
 };
 

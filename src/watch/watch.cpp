@@ -37,13 +37,13 @@ std::set<std::string>& claimed_files() {
 
 }  // namespace
 
-void StatsCounter::count(const CollectionCost& cost) {
+std::uint64_t StatsCounter::count(const CollectionCost& cost) {
     const std::lock_guard lock(mutex_);
     ++(cost.scan ? stats_.scans : stats_.collections);
     stats_.unreachable += cost.unreachable;
     stats_.seconds += cost.own_seconds;
     if (cost.scan) {
-        return;
+        return 0;
     }
     stats_.collection_seconds += cost.collection_seconds;
     model::GenerationTotals& totals = model::totals_of(stats_, cost.generation);
@@ -55,6 +55,7 @@ void StatsCounter::count(const CollectionCost& cost) {
     totals.freed_bytes += freed;
     totals.freeing += freed > 0 ? 1 : 0;
     totals.freeing_seconds += freed > 0 ? cost.collector_seconds : 0;
+    return freed;
 }
 
 void StatsCounter::add_seconds(double own_seconds) {
@@ -173,19 +174,28 @@ Depth Watch::depth(Clock::time_point now, std::uint64_t unreachable) {
     return budget_.depth(counter_->seconds_spent(), seconds_since_start(now), unreachable);
 }
 
+void Watch::note_step(std::int64_t step) noexcept {
+    step_ = step;
+    reached_steps_ = reached_steps_ || observes_step();
+    store_->begin_step(step, seconds_since_start(Clock::now()));
+}
+
 void Watch::count(const CollectionCost& cost) {
-    counter_->count(cost);
+    const std::uint64_t freed = counter_->count(cost);
     if (!cost.scan) {
         const bool is_full = CYCLEWATCH_COLLECTIONS_ARE_FULL || cost.generation == 2;
         examined_ = is_full && cost.is_complete ? Examined::collected : Examined::nothing;
     }
-    if (cost.scan || cost.depth == Depth::none) {
+    if (cost.scan) {
         return;
     }
-    budget_.searched(counter_->seconds_spent(),
-                     seconds_since_start(Clock::now()),
-                     cost.unreachable,
-                     cost.own_seconds);
+    if (cost.depth != Depth::none) {
+        budget_.searched(counter_->seconds_spent(),
+                         seconds_since_start(Clock::now()),
+                         cost.unreachable,
+                         cost.own_seconds);
+    }
+    store_->add_pause(cost.collection_seconds, freed);
 }
 
 bool Watch::is_not_collected() {

@@ -113,7 +113,8 @@ struct CollectionCost {
 // too. That thread must not hold a Watch, because destroying a Watch needs the GIL.
 class StatsCounter {
   public:
-    void count(const CollectionCost& cost);
+    // Returns the bytes of device memory that the collection freed.
+    std::uint64_t count(const CollectionCost& cost);
     void add_seconds(double own_seconds);
     void skip(const std::string& reason, std::uint64_t times);
     void add_owners(std::uint64_t owners, std::uint64_t fresh_findings);
@@ -173,10 +174,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
         ++steps_;
     }
     // Sets the step number only, without counting a call to step().
-    void note_step(std::int64_t step) noexcept {
-        step_ = step;
-        reached_steps_ = reached_steps_ || observes_step();
-    }
+    void note_step(std::int64_t step) noexcept;
     // False if the step is not in Settings::steps.
     [[nodiscard]] bool observes(std::int64_t step) const noexcept {
         return !settings_.steps ||

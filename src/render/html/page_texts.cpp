@@ -12,6 +12,7 @@
 
 #include "advice/catalog.h"
 #include "model/cycle_gap.h"
+#include "render/alignment.h"
 #include "render/code_changes.h"
 #include "render/device_text.h"
 #include "render/excerpt.h"
@@ -171,6 +172,7 @@ std::string page_texts(const model::Report& report, std::size_t most_picture_byt
                         {"devices", device_texts(report)},
                         {"more_devices", omitted_devices(report)},
                         {"collections", collections_sentence(report)},
+                        {"alignment", alignment_sentence(report)},
                         {"overhead", overhead_sentence(report)},
                         {"notes", omissions(report)}};
     return texts.dump(-1, ' ', true, Json::error_handler_t::replace);

@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "model/cycle_gap.h"
+#include "render/alignment.h"
 #include "render/device_text.h"
 #include "render/generations.h"
 #include "render/summary.h"
@@ -262,6 +263,7 @@ void append_collections(std::string& out, const model::Report& report, std::size
     for (const std::string& line : generation_lines(report)) {
         append_wrapped(out, line, width, "  ");
     }
+    append_wrapped(out, alignment_sentence(report), width, "");
 }
 
 void append_live_owners(std::string& out, const model::Report& report, std::size_t width) {

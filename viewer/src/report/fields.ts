@@ -296,6 +296,19 @@ export interface MemorySteps {
     censuses: CategorySizes[]; // The sizes by category, exact, in the censuses.
 }
 
+// The time that the collections of a process took in each step, in columns, with an entry for each step in which a collection ran. If the program starts to count again, the steps before are left out.
+export interface CollectionSteps {
+    process: number; // Index of the process in `Report.processes`.
+    first_step: number; // The first number passed to Watch.step().
+    last_step: number; // The last number passed to Watch.step().
+    elapsed: number; // Seconds from the start of the first step to the start of the last.
+    every: number; // The columns are a sample of one in this number of steps, which is the same on all ranks. 1 if all steps are included.
+    shorter_than: number; // Steps in which the collections took less than this number of seconds are left out; 0 if none are.
+    steps: number[]; // The numbers passed to Watch.step().
+    seconds: number[]; // Seconds that the collections took, including the time spent in the watch.
+    freed_bytes: number[]; // Device bytes that the collections freed on the watched devices.
+}
+
 // All collections of one generation; in a merged report, of all processes.
 export interface GenerationTotals {
     generation: number; // The generation, as in `gc.callbacks`.
@@ -337,6 +350,7 @@ export interface Report {
     censuses?: CensusTime[]; // When `growing` and `live_owners` were recorded, one entry for each process that took a census; missing if there was no census.
     memory?: MemoryAccount[]; // What the memory in use was used for when the program called :func:`memory`, ran out of memory or ended; for each process, the latest account of each device and occasion. If the reports of more than 16 processes are merged, without `holders`. Missing if no account was recorded.
     memory_steps?: MemorySteps[]; // The memory in use in the steps of the program, by process and device; missing if the program did not call Watch.step().
+    collection_steps?: CollectionSteps[]; // The time that collections took in the steps of the program, by process; missing if the program did not call Watch.step().
     missing_ranks?: number[]; // Ranks of the job that sent no report, or none that can be read, in ascending order; missing if no rank is missing or the reports were merged from files.
     stats: Stats; // Statistics of the watch when the report was created.
     notes: string[]; // Sentences that describe which data was truncated or skipped.
