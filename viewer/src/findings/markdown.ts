@@ -101,7 +101,7 @@ export function asIssue(report: Report, finding: Finding, texts: FindingTexts): 
     const more = finding.cycle.length - steps.length;
     const cycle = [...steps, ...(more > 0 ? [`... ${counted(more, "more reference")}`] : [])];
     const [program] = report.processes;
-    const versions = program === undefined ? "" : `Python ${program.python_version}, cyclewatch ${program.cyclewatch_version}; `;
+    const versions = program === undefined ? "" : `Python ${program.python_version}, cyclewatch ${program.cyclewatch_version}. `;
     return paragraphs(
         `# Reference cycle${target} keeps device memory alive until the garbage collector runs`,
         prose(texts.headline),

@@ -73,3 +73,10 @@ test("shows the findings of a real program", async () => {
     expect((await shownCards(page))[0]).toContain("Node.me");
     expect(await page.locator(".card .where").first().textContent()).toContain("make_reports.py:");
 });
+
+test("shows when the program started, with the seconds in the tooltip", async () => {
+    const page = await openReport("golden");
+    const time = page.locator("#program time");
+    expect(await time.textContent()).toMatch(/^\d+ [A-Z][a-z]{2} \d{4}, \d\d:\d\d UTC$/);
+    expect(await time.getAttribute("title")).toMatch(/T\d\d:\d\d:\d\d.*Z$/);
+});
