@@ -18,8 +18,22 @@
 namespace cyclewatch::watch {
 namespace {
 
-// Returns sys.argv[0] without the directory and ".py". In an interactive session or with -c,
-// returns "python".
+// Removes the directory and ".py". The file __main__.py of a package, which `python -m package`
+// runs, is named after the package.
+std::string name_of_file(std::string path) {
+    if (constexpr std::string_view kMain = "/__main__.py";
+        path.ends_with(kMain) && path.size() > kMain.size()) {
+        path.resize(path.size() - kMain.size());
+    }
+    path.erase(0, path.find_last_of('/') + 1);
+    if (path.ends_with(".py")) {
+        path.resize(path.size() - 3);
+    }
+    return path;
+}
+
+// Returns the name of the file in sys.argv[0]. In an interactive session or with -c, returns
+// "python".
 std::string script_name() {
     PyObject* const argv = PySys_GetObject("argv");
     if (argv == nullptr || !PyList_Check(argv) || PyList_GET_SIZE(argv) == 0 ||
@@ -31,11 +45,7 @@ std::string script_name() {
         PyErr_Clear();
         return "python";
     }
-    std::string name = text;
-    name.erase(0, name.find_last_of('/') + 1);
-    if (name.ends_with(".py")) {
-        name.resize(name.size() - 3);
-    }
+    std::string name = name_of_file(text);
     for (char& c : name) {
         const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
                            (c >= 'A' && c <= 'Z') || c == '_' || c == '-' || c == '.';

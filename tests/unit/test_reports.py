@@ -15,6 +15,7 @@ import pytest
 from owners import Buffer, Node
 
 import cyclewatch
+from cyclewatch import _native
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -281,3 +282,19 @@ def test_merged_report_adds_the_totals(tmp_path):
     (totals,) = merged.generations
     assert (totals.collections, totals.freeing, totals.freed_bytes) == (2, 2, 2000)
     assert totals.share == pytest.approx(totals.seconds / merged.stats.elapsed, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("first", "name"),
+    [
+        ("src/train.py", "train"),
+        ("/site-packages/uvicorn/__main__.py", "uvicorn"),  # python -m uvicorn
+        ("__main__.py", "__main__"),
+        ("/__main__.py", "__main__"),
+        ("-c", "python"),
+    ],
+)
+def test_a_report_is_named_after_the_program(monkeypatch, first, name):
+    monkeypatch.delenv("RANK", raising=False)
+    monkeypatch.setattr(sys, "argv", [first])
+    assert _native.report_stem() == f"cyclewatch-{name}-{os.getpid()}"
