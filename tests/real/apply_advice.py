@@ -107,6 +107,8 @@ def edit(copy, cut):
         return False
     lines = path.read_text().split("\n")
     line = lines[int(number) - 1]
+    if "_advice_" in line:
+        return True  # for another reference that the same line creates
     if cut["label"] == "__self__":
         method = cut["holder"].rpartition(".")[2]
         new = re.sub(
@@ -127,7 +129,10 @@ def kind_of(cut):
     """How the advice on a reference is applied; "" if it is not applied automatically."""
     is_attribute = cut["label"].startswith((".", "slot:"))
     is_object = not cut["holder"].startswith(("function ", "frame "))
-    if is_attribute and is_object and cut["target"] not in CONTAINERS:
+    # "locals() of f" is a dict, and "function f" has another remedy: only instances of a class
+    # are replaced by a weak reference.
+    is_instance = re.fullmatch(r"[\w.<>]+", cut["target"]) and cut["target"] not in CONTAINERS
+    if is_attribute and is_object and is_instance:
         return "property"
     if cut["label"] == "__self__" and cut["holder"].startswith("bound method "):
         return "method"
@@ -162,7 +167,9 @@ def first_card(module):
 
 def run_changed(module, card):
     """Apply the properties, run leaky() and say what happened."""
-    for cut in card["cuts"]:
+    # Several references can have one attribute of one class; the slot of a class is replaced once.
+    places = {(cut["base_class"] or cut["holder"], cut["label"]): cut for cut in card["cuts"]}
+    for cut in places.values():
         if kind_of(cut) == "property" and not apply_property(cut):
             return {"not_applied": f"{cut['label']} of {cut['holder']}"}
     try:
