@@ -35,6 +35,7 @@ class UnreachableSearch {
         hidden_ = hidden;
         walk_.start(objects);
         states_.assign(objects.size(), 0);
+        find_hidden_holders();
         for (std::size_t i = 0; i < objects_.size(); ++i) {
             walk_.prefetch(i);
             states_[i] += references_of(objects_[i]);
@@ -107,11 +108,31 @@ class UnreachableSearch {
     template <visitproc kVisit>
     void traverse(std::size_t position) {
         walk_.traverse<kVisit>(position, this);
-        if (hidden_ != nullptr) {
+        if (!is_hidden_holder_.empty() && is_hidden_holder_[position]) {
             for (const HiddenReference& reference : hidden_->of(objects_[position])) {
                 if (!reference.is_visited) {
                     kVisit(reference.target, this);
                 }
+            }
+        }
+    }
+
+    // Most objects hold no hidden references. Looking each object up would take longer than the
+    // rest of the search.
+    void find_hidden_holders() {
+        is_hidden_holder_.clear();
+        if (hidden_ == nullptr) {
+            return;
+        }
+        is_hidden_holder_.assign(objects_.size(), false);
+        const PyObject* last = nullptr;
+        for (const HiddenReference& reference : hidden_->references) {
+            if (std::exchange(last, reference.holder) == reference.holder) {
+                continue;
+            }
+            const std::uint32_t at = walk_.position_of(reference.holder);
+            if (at != ReferenceWalk::kAbsent) {
+                is_hidden_holder_[at] = true;
             }
         }
     }
@@ -185,8 +206,9 @@ class UnreachableSearch {
     const HiddenReferences* hidden_ = nullptr;
     ReferenceWalk walk_;
     std::vector<std::int32_t> states_;
-    std::vector<bool> untracked_;  // empty on builds with a GIL
-    std::size_t position_ = 0;     // of the sweep
+    std::vector<bool> is_hidden_holder_;  // empty without hidden references
+    std::vector<bool> untracked_;         // empty on builds with a GIL
+    std::size_t position_ = 0;            // of the sweep
     std::uint32_t top_ = kNone;
 };
 

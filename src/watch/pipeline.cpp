@@ -555,11 +555,16 @@ std::size_t Pipeline::list_hidden_references(const device::TorchLayout& layout,
     }
     registry_.add_hidden_references(objects.objects(), layout, hidden);
     collector::add_array_references(objects.objects(), hidden);
-    collector::PointerIndex known;
-    known.build(objects.objects());
-    return static_cast<std::size_t>(std::ranges::count_if(hidden.held, [&](const auto& held) {
-        return known.find(held.get()) == collector::PointerIndex::kAbsent;
-    }));
+    std::vector<PyObject*> held;
+    for (const python::OwnedRef& each : hidden.held) {
+        held.push_back(each.get());
+    }
+    collector::PointerIndex examined;
+    examined.build(held);
+    return held.size() -
+           static_cast<std::size_t>(std::ranges::count_if(objects.objects(), [&](PyObject* object) {
+               return examined.find(object) != collector::PointerIndex::kAbsent;
+           }));
 }
 
 std::map<std::string, std::uint64_t> Pipeline::dead_bytes(const std::shared_ptr<Watch>& watch,

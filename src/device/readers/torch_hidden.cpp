@@ -265,8 +265,14 @@ void TorchHidden::add(std::span<PyObject* const> objects) {
     if (!layout_.tensors || !torch_.use_count) {
         return;
     }
+    std::unordered_map<PyTypeObject*, bool> is_examined;
     for (PyObject* const object : objects) {
-        if (is_tensor(object) || (layout_.nodes && types_.of(Py_TYPE(object)).next != nullptr)) {
+        const auto [known, is_new] = is_examined.try_emplace(Py_TYPE(object));
+        if (is_new) {
+            known->second =
+                is_tensor(object) || (layout_.nodes && types_.of(Py_TYPE(object)).next != nullptr);
+        }
+        if (known->second) {
             enqueue(object);
         }
     }
