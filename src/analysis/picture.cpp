@@ -55,6 +55,9 @@ class Drawing {
         item.text = short_name(graph_, node);
         item.detail = full_name(graph_, node);
         item.on_cycle = on_cycle;
+        if (graph_.node(node).hides_references) {
+            item.hides_references = true;
+        }
         if (const auto owner = owner_of_.find(node); owner != owner_of_.end()) {
             const model::DeviceOwner& described = observation_.owners[owner->second];
             item.owner = true;

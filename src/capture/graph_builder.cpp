@@ -185,9 +185,17 @@ void GraphBuilder::add_node(std::uint32_t node) {
     } else if (described.kind == model::NodeKind::builtin_function) {
         is_located_[node] = false;
     }
+    described.hides_references = hides_references(named_[node]);
     const base::CallSite site = allocation_site(named_[node]);
     described.allocated = {builder_.intern(site.path), site.line};
     builder_.add_node(described);
+}
+
+bool GraphBuilder::hides_references(PyObject* object) const {
+    return hidden_ != nullptr &&
+           std::ranges::any_of(hidden_->of(object), [](const collector::HiddenReference& each) {
+               return !each.is_visited;
+           });
 }
 
 void GraphBuilder::add_parts(PyObject* object) {

@@ -61,6 +61,7 @@ class GraphBuilder {
     };
 
     void add_node(std::uint32_t node);
+    [[nodiscard]] bool hides_references(PyObject* object) const;
     void add_parts(PyObject* object);
     void limit_references();
     [[nodiscard]] model::Node describe(PyObject* object);

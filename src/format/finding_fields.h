@@ -119,6 +119,9 @@ struct Fields<model::Picture::Item> {
         CYCLEWATCH_FIELD(owner, "True if the object owns device memory"),
         CYCLEWATCH_FIELD(bytes, "Size of an owner in bytes, otherwise 0"),
         CYCLEWATCH_FIELD(allocation_stack, "As in Owner", {.unknown = "if it was not recorded"}),
+        CYCLEWATCH_FIELD(hides_references,
+                         "True if the collector does not see all references of the object, such as "
+                         "those of an autograd node; otherwise missing"),
     };
 };
 

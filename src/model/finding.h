@@ -98,6 +98,8 @@ struct Picture {
         bool owner = false;
         std::uint64_t bytes = 0;                                     // owners only
         std::optional<std::vector<std::string>> allocation_stack{};  // as in OwnerSummary
+        // True if the collector does not see all references of the object. Missing otherwise.
+        std::optional<bool> hides_references{};
 
         friend bool operator==(const Item&, const Item&) = default;
     };

@@ -112,7 +112,8 @@ struct Node {
     // True for a dict returned by locals(). It contains every local variable of a function call.
     // `name` and `location` then describe the function that called locals().
     bool locals_snapshot = false;
-    bool supports_weakref = true;  // its type allows weak references to it
+    bool supports_weakref = true;   // its type allows weak references to it
+    bool hides_references = false;  // the collector does not see all references of the object
     // The method that releases the object's resources ("close"), and its location. Empty if the
     // class has no such method.
     StringId end_method = kEmptyString;

@@ -58,6 +58,18 @@ std::uint64_t undrawn_items(const Picture& picture) {
     return picture.omitted_items + (items - std::min(items, kMostBoxes));
 }
 
+std::vector<std::string> hiding_items(const Picture& picture) {
+    std::vector<std::string> names;
+    for (const Picture::Item& item : picture.items) {
+        const std::string name = base::shown_name(item.text);
+        if (item.hides_references.value_or(false) &&
+            std::ranges::find(names, name) == names.end()) {
+            names.push_back(name);
+        }
+    }
+    return names;
+}
+
 std::string describe_picture(const Picture& picture) {
     constexpr std::size_t kMostReferences = 12;
     std::string text;
@@ -73,6 +85,14 @@ std::string describe_picture(const Picture& picture) {
         std::count_if(picture.items.begin(), picture.items.end(), [](const Picture::Item& item) {
             return item.owner;
         }));
+    const std::vector<std::string> hiding = hiding_items(picture);
+    if (!hiding.empty()) {
+        text += "The collector does not see all references of ";
+        for (std::size_t i = 0; i < std::min(hiding.size(), kMostReferences); ++i) {
+            text += (i > 0 ? ", " : "") + hiding[i];
+        }
+        text += hiding.size() > kMostReferences ? " and others. " : ". ";
+    }
     return text + "The cycle leads to " + base::counted(owners, "owner") + " of device memory.";
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "model/finding.h"
 
@@ -25,6 +26,9 @@ struct BoxText {
 
 // The number of objects that are left out of the drawing.
 [[nodiscard]] std::uint64_t undrawn_items(const model::Picture& picture);
+
+// The names of the objects whose references the collector does not see, each once.
+[[nodiscard]] std::vector<std::string> hiding_items(const model::Picture& picture);
 
 // Description of the picture for screen readers. Not escaped.
 [[nodiscard]] std::string describe_picture(const model::Picture& picture);

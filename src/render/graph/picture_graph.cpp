@@ -24,6 +24,7 @@ constexpr double kPadding = 13;        // between text and border of a box
 constexpr double kLeastWidth = 70;     // of a box
 constexpr double kOneLine = 32;        // height of a box
 constexpr double kTwoLines = 48;
+constexpr double kHexagonWidth = 1.4;  // the width of a hexagon divided by that of its text
 constexpr double kPageMargin = 14;
 constexpr double kLabelRise = 3;  // above a line that runs left to right
 
@@ -61,7 +62,8 @@ Agnode_t* add_node(Agraph_t* graph, const Picture::Item& item, std::string name)
         std::max(kNameColumn * static_cast<double>(base::text_width(text.name)),
                  kSmallColumn * static_cast<double>(base::text_width(text.second_line)));
     const bool two_lines = !text.second_line.empty();
-    set_attribute(node, "width", inches(std::max(width + 2 * kPadding, kLeastWidth)));
+    const double needed = item.hides_references.value_or(false) ? kHexagonWidth * width : width;
+    set_attribute(node, "width", inches(std::max(needed + 2 * kPadding, kLeastWidth)));
     set_attribute(node, "height", inches(two_lines ? kTwoLines : kOneLine));
     set_attribute(node,
                   "label",
@@ -69,6 +71,10 @@ Agnode_t* add_node(Agraph_t* graph, const Picture::Item& item, std::string name)
                       (two_lines ? "\\n" + base::escape_dot_label(text.second_line) : ""));
     set_attribute(node, "tooltip", base::escape_dot_label(base::shown_name(item.detail)));
     add_node_colors(node, item);
+    if (item.hides_references.value_or(false)) {
+        set_attribute(node, "shape", "hexagon");
+        set_attribute(node, "style", "filled");
+    }
     return node;
 }
 

@@ -32,13 +32,24 @@ std::string text_at(Point at, std::string_view style, const std::string& text) {
 }
 
 // A bar along the lower edge of an owner's box. The length of the bar shows the owner's size
-// relative to the largest owner's size.
-std::string size_bar(const PictureBox& box, double share) {
-    const double room = box.width - 16;
+// relative to the largest owner's size, which has the length `room`.
+std::string size_bar(const PictureBox& box, double room, double share) {
     const double y = box.centre.y + box.height / 2 - 7;
     const double x = box.centre.x - room / 2;
     return svg_rectangle("weight-room", x, y, room, 3, 1.5) + "\n" +
            svg_rectangle("weight", x, y, std::max(2.0, room * share), 3, 1.5) + "\n";
+}
+
+// The hexagon of Graphviz, at which it ends the lines.
+std::string hexagon(const PictureBox& box) {
+    const double width = box.width / 2;
+    const double height = box.height / 2;
+    const auto corner = [&box](double x, double y) {
+        return xy({box.centre.x + x, box.centre.y + y});
+    };
+    return "<path class=\"box\" d=\"M" + corner(-width, 0) + "L" + corner(-width / 2, -height) +
+           "L" + corner(width / 2, -height) + "L" + corner(width, 0) + "L" +
+           corner(width / 2, height) + "L" + corner(-width / 2, height) + "Z\"/>";
 }
 
 std::string draw_box(const Picture::Item& item, const PictureBox& box, double share) {
@@ -48,7 +59,10 @@ std::string draw_box(const Picture::Item& item, const PictureBox& box, double sh
     std::string out = "<g class=\"";
     out += item.owner ? "item owner" : item.on_cycle ? "item cycle" : "item";
     out += "\">\n<title>" + tooltip_markup(item) + "</title>\n";
-    out += svg_rectangle("box", left, top, box.width, box.height, item.owner ? 3 : 9) + "\n";
+    const bool is_hexagon = item.hides_references.value_or(false);
+    out += is_hexagon ? hexagon(box)
+                      : svg_rectangle("box", left, top, box.width, box.height, item.owner ? 3 : 9);
+    out += "\n";
     if (text.second_line.empty()) {
         out += text_at({box.centre.x, box.centre.y + 4.5}, "name", text.name);
     } else {
@@ -57,7 +71,7 @@ std::string draw_box(const Picture::Item& item, const PictureBox& box, double sh
         out += text_at({box.centre.x, box.centre.y + 16 - up}, "detail", text.second_line);
     }
     if (item.owner && item.bytes > 0) {
-        out += size_bar(box, share);
+        out += size_bar(box, is_hexagon ? box.width / 2 : box.width - 16, share);
     }
     return out + "</g>\n";
 }
@@ -166,7 +180,7 @@ struct LegendEntry {
     bool (*shown)(const Picture& picture);
 };
 
-constexpr std::array<LegendEntry, 3> kLegend{{
+constexpr std::array<LegendEntry, 4> kLegend{{
     {R"(<g class="arrow cycle"><path class="line" d="M0 -4H20"/></g>)",
      "the cycle",
      [](const Picture& picture) {
@@ -182,6 +196,9 @@ constexpr std::array<LegendEntry, 3> kLegend{{
      [](const Picture& picture) {
          return std::ranges::any_of(picture.items, &Picture::Item::owner);
      }},
+    {R"(<path class="box" d="M0 -4.5L5 -10H15L20 -4.5L15 1H5Z"/>)",
+     "references hidden from the collector",
+     [](const Picture& picture) { return !hiding_items(picture).empty(); }},
 }};
 
 std::string text_element(double y, int size, const std::string& text) {

@@ -15,6 +15,7 @@
 namespace cyclewatch::render {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -37,6 +38,19 @@ TEST(Svg, ExplainsItsColours) {
     }
     EXPECT_THAT(render_svg(no_cut), Not(HasSubstr("cut here")));
     EXPECT_THAT(render_svg(no_cut), HasSubstr("the cycle"));
+}
+
+TEST(Svg, DrawsObjectsWithHiddenReferencesInAnotherShape) {
+    constexpr const char* kHexagon = "<path class=\"box\"";
+    constexpr const char* kLegend = "references hidden from the collector";
+    model::Finding finding = testing::make_sample_report().findings[0];
+    EXPECT_THAT(render_svg(finding), AllOf(Not(HasSubstr(kHexagon)), Not(HasSubstr(kLegend))));
+    finding.picture.items[0].text = "MulBackward0";
+    finding.picture.items[0].hides_references = true;
+    EXPECT_THAT(render_svg(finding),
+                AllOf(HasSubstr(kHexagon),
+                      HasSubstr(kLegend),
+                      HasSubstr("The collector does not see all references of MulBackward0.")));
 }
 
 TEST(Svg, IsTheSameOnManyThreads) {

@@ -2,6 +2,7 @@
 """never_freed(): cycles through torch's C++ objects, which no collection frees."""
 
 import gc
+import json
 import os
 import subprocess
 import sys
@@ -72,6 +73,18 @@ def test_cycle_is_found_and_cutting_it_frees_the_memory(shape):
     cut()
     gc.collect()
     assert not any(alive(references))
+
+
+@needs_nodes
+def test_picture_shows_which_objects_hide_references():
+    _, cut = uncollectable.node_hook_captures_own_output()
+    (finding,) = new_findings()
+    drawn = json.loads(find().to_json())["findings"]
+    (picture,) = [each["picture"] for each in drawn if each["signature"] == finding.signature]
+    hiding = [item["text"] for item in picture["items"] if item.get("hides_references")]
+    assert sorted(hiding) == ["AccumulateGrad", "MulBackward0"]
+    assert "The collector does not see all references of MulBackward0" in finding.to_svg()
+    cut()
 
 
 @pytest.mark.parametrize("shape", uncollectable.COLLECTED, ids=lambda shape: shape.__name__)

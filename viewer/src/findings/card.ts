@@ -68,7 +68,7 @@ function drawing({ svg, note }: PictureTexts): Element {
     return parsed ?? make("p", { class: "quiet" }, note);
 }
 
-function figure(number: number, picture: PictureTexts): HTMLElement {
+function figure(number: number, finding: Finding, picture: PictureTexts): HTMLElement {
     const frame = make(
         "div",
         { class: "frame", role: "region", tabindex: 0, "aria-label": `Diagram of cycle ${number}` },
@@ -77,6 +77,9 @@ function figure(number: number, picture: PictureTexts): HTMLElement {
     const key = (kind: string, text: string): HTMLElement => make("span", { class: `key ${kind}` }, text);
     const caption = make("figcaption", {}, key("cycle", "the cycle"), " ", key("cut", "cut here"), " ");
     caption.append(key("owner", "owners of device memory"));
+    if (finding.picture.items.some((item) => item.hides_references === true)) {
+        caption.append(" ", key("hides", "references hidden from the collector"));
+    }
     if (picture.undrawn > 0) {
         caption.append(make("span", { class: "more" }, `and ${counted(picture.undrawn, "more object")} not drawn`));
     }
@@ -91,7 +94,7 @@ export function cardContents(finding: Finding, number: number, texts: FindingTex
             "div",
             { class: texts.picture.wide ? "columns wide" : "columns" },
             make("div", { class: "advice" }, cutSection(finding, texts), ...alternatives(finding, texts)),
-            figure(number, texts.picture),
+            figure(number, finding, texts.picture),
         ),
         ...variantTable(finding),
         ...ownerTable(finding),

@@ -68,6 +68,7 @@ export interface PictureItem {
     owner: boolean; // True if the object owns device memory.
     bytes: number; // Size of an owner in bytes, otherwise 0.
     allocation_stack?: string[]; // As in Owner; missing if it was not recorded.
+    hides_references?: boolean; // True if the collector does not see all references of the object, such as those of an autograd node; otherwise missing.
 }
 
 // An arrow in the diagram: one reference.
