@@ -4,6 +4,7 @@
 import { announce, byId, field, make } from "../page/dom";
 import { counted, formatBytes, formatCount, formatDuration, processName } from "../page/format";
 import type { State } from "../findings/state";
+import type { Report } from "../report/schema";
 import { Chart } from "./chart";
 import { allSeries, findingsOf, type Series, type Tooth } from "./series";
 
@@ -11,8 +12,8 @@ const MOST_SERIES = 200;
 // With fewer collections and scans, the cards say all that a chart would show.
 const FEWEST_POINTS = 5;
 
-function describe(state: State, series: Series, tooth: Tooth): string {
-    const record = state.report.collections[tooth.collection];
+export function describe(report: Report, series: Series, tooth: Tooth): string {
+    const record = report.collections[tooth.collection];
     if (record === undefined) {
         return "";
     }
@@ -143,12 +144,12 @@ export function drawTimeline(state: State): void {
     const readout = make("p", { class: "readout" });
     const chart = new Chart({
         point: (tooth) => {
-            readout.textContent = tooth ? describe(state, shown, tooth) : overview(shown);
+            readout.textContent = tooth ? describe(state.report, shown, tooth) : overview(shown);
             return readout.textContent;
         },
         pick: (tooth) => {
             toggleCollection(state, tooth.collection);
-            announce(describe(state, shown, tooth));
+            announce(describe(state.report, shown, tooth));
         },
     });
     const show = (chosen: Series): void => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, test } from "vitest";
 import { allSeries, findingsOf } from "../../src/timeline/series";
-import { titleOf, totals } from "../../src/timeline/timeline";
+import { describe, titleOf, totals } from "../../src/timeline/timeline";
 import { byteRange, byteTicks, byteTickTexts, place, timeTicks } from "../../src/timeline/scale";
 import { shades, shares } from "../../src/ranks/shares";
 import { golden } from "./golden";
@@ -20,6 +20,18 @@ test("shows the freed memory if the memory in use is unknown", () => {
     const [series] = allSeries(report);
     expect(series?.measured).toBe(false);
     expect(series?.teeth[0]).toMatchObject({ before: report.collections[0]?.released_bytes, after: 0 });
+});
+
+test("a collection that freed more than the tensors says so", () => {
+    const report = golden();
+    const memory = report.collections[0]?.device_memory[0];
+    if (memory !== undefined) {
+        memory.unowned_bytes = 3 * 2 ** 30;
+    }
+    const [series] = allSeries(report);
+    const texts = series?.teeth.map((tooth) => describe(report, series, tooth)) ?? [];
+    expect(texts[0]).toContain("a further 3.0 GiB freed that no tensor explains, most likely saved for backward");
+    expect(texts.slice(1).join()).not.toContain("a further");
 });
 
 test("finds the findings of a collection", () => {
