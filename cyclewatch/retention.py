@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from _weakref import CallableProxyType, ProxyType, ReferenceType
 
 from cyclewatch import _native
@@ -130,7 +131,13 @@ def _holders(paths: list[Path], never_freed: bool) -> str:
         )
     if not paths:
         return "only reference cycles refer to it; gc.collect() would free it"
-    return "\n    ".join(map(str, paths))
+    lines = [str(path) for path in paths]
+    if "torch" in sys.modules and any(path.root.kind == "C code" for path in paths):
+        lines.append(
+            "If nothing uses it anymore, a cycle through C++ code of torch may keep it alive: "
+            "cyclewatch.never_freed(settle=0) shows the reference to cut."
+        )
+    return "\n    ".join(lines)
 
 
 def live_owners(

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+import weakref
 
 import pytest
 import torch
@@ -117,6 +118,20 @@ def test_cycle_that_garbage_refers_to_is_reported_without_the_garbage(in_cycle):
         gc.collect()
     cut()
     gc.collect()
+
+
+def test_assertion_about_a_leaked_module_names_the_search_for_its_cycle():
+    references, cut = uncollectable.post_accumulate_grad_hook()
+    gc.collect()
+    with pytest.raises(AssertionError, match=r"C code.*\n.*cyclewatch\.never_freed\(settle=0\)"):
+        cyclewatch.assert_released(references[0])
+    cut()
+    gc.collect()
+    cyclewatch.assert_released(references[0])
+    kept = torch.ones(3)
+    with pytest.raises(AssertionError) as raised:
+        cyclewatch.assert_released(weakref.ref(kept))
+    assert "never_freed" not in str(raised.value)
 
 
 def test_storage_must_settle(monkeypatch):
