@@ -21,6 +21,10 @@
 namespace cyclewatch::report {
 namespace {
 
+// Steps with collections in a merged report: in total, and at least for each process.
+constexpr std::size_t kMaxMergedPauses = 20'000;
+constexpr std::size_t kLeastPauses = 20;
+
 using model::ProgramInfo;
 using model::Report;
 

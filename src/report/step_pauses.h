@@ -12,9 +12,7 @@
 
 namespace cyclewatch::report {
 
-inline constexpr std::size_t kMaxPauses = 1000;           // of one process
-inline constexpr std::size_t kMaxMergedPauses = 100'000;  // of all processes
-inline constexpr std::size_t kLeastPauses = 50;           // of each process in a merged report
+inline constexpr std::size_t kMaxPauses = 1000;  // of one process
 
 class StepPauses {
   public:

@@ -20,6 +20,7 @@ import { programFacts } from "./overview/program";
 import { showMemory } from "./memory/memory";
 import { byId } from "./page/dom";
 import { addTabs } from "./page/tabs";
+import { collectionsPanel } from "./ranks/collections";
 import { ranksPanel } from "./ranks/ranks";
 import { drawTimeline } from "./timeline/timeline";
 
@@ -30,7 +31,7 @@ async function start(copy: PageCopy): Promise<void> {
     drawCards(report, texts, copy);
     byId("closing").append(...generationsPanel(report, texts), footer(report, texts));
     const state = new State(report);
-    byId("by-process").append(...ranksPanel(state));
+    byId("by-process").append(...ranksPanel(state), ...collectionsPanel(report, texts));
     addTools(state);
     showChosenFindings(state);
     drawTimeline(state);

@@ -86,6 +86,21 @@ def scattered():
     return report
 
 
+def collection_steps(rank, steps, last_step, seconds):
+    """The collections of a rank that freed 64 MiB in every second step."""
+    return {
+        "process": rank,
+        "first_step": 0,
+        "last_step": last_step,
+        "elapsed": 17.6 * last_step,
+        "every": 1,
+        "shorter_than": 0.0,
+        "steps": list(steps),
+        "seconds": [round(seconds * (1 + 0.07 * (step % 5)), 6) for step in steps],
+        "freed_bytes": [(at % 2) << 26 for at in range(len(steps))],
+    }
+
+
 def merged():
     """Eight ranks; the first finding occurred on all of them, the others on some."""
     report = golden()
@@ -107,6 +122,9 @@ def merged():
         collection | {"process": rank}
         for rank in range(8)
         for collection in report["collections"][:5]
+    ]
+    report["collection_steps"] = [
+        collection_steps(rank, range(5 * rank, 240, 40), 239, 0.5 + rank / 16) for rank in range(8)
     ]
     return report
 
@@ -393,6 +411,15 @@ def many():
         }
         for rank in range(RANKS)
         for turn in range(4)
+    ]
+    report["collection_steps"] = [
+        collection_steps(
+            rank,
+            sorted({(rank * 7919 + turn * 104_729) % 100_000 for turn in range(20)}),
+            100_000,
+            0.1 + rank * 7919 % 1_000_003 / 1e6,
+        )
+        for rank in range(RANKS)
     ]
     report["retained_bytes"] = sum(finding["retained_bytes"] for finding in report["findings"])
     return report

@@ -5,6 +5,7 @@ import type * as fields from "./fields";
 export type {
     CategorySizes,
     Collection,
+    CollectionSteps,
     GrowingOwner,
     LiveOwner,
     MemoryAccount,

@@ -75,6 +75,7 @@ export interface Texts {
     devices: DeviceTexts[];
     more_devices: string; // counts the devices that are not listed, or ""
     collections: string; // whether the run needs garbage collection, or ""
+    alignment: string; // what collections cost the ranks of a job, or ""
     overhead: string;
     notes: string[];
 }
