@@ -113,7 +113,7 @@ def _bounded(entries: list[Entry], in_use: int) -> list[Entry]:
         if taken:
             bounded.append((key, label, taken))
     if rest:
-        bounded.append((OTHERS, "CUDA contexts, other libraries and other processes", rest))
+        bounded.append((OTHERS, "used by CUDA contexts, other libraries and other processes", rest))
     return bounded
 
 
@@ -168,5 +168,5 @@ def never_freed_words(memory: Memory) -> str:
 def rest_words(device: str) -> str:
     """The label of memory in use that no Python tensor owns."""
     if device == "cpu":
-        return "the rest (used only by C++ code, the interpreter and libraries)"
-    return "the rest (used only by C++ code)"
+        return "used only by C++ code, the interpreter and libraries"
+    return "used only by C++ code"

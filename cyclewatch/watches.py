@@ -52,6 +52,10 @@ atexit.register(_gather_at_exit)
 # Scans for the last time, delivers queued notifications and completes the report files.
 atexit.register(_native.shutdown)
 _worker_end = WorkerEnd(_native.shutdown)
+# CPython 3.12 and later warn of a fork in a process that has another thread.
+os.register_at_fork(
+    before=_native.pause_usage_samples, after_in_parent=_native.resume_usage_samples
+)
 
 
 class Watch:

@@ -33,6 +33,7 @@
 #include "watch/oom_observer.h"
 #include "watch/owner_census.h"
 #include "watch/program_info.h"
+#include "watch/usage_sampler.h"
 
 namespace cyclewatch::bindings {
 namespace {
@@ -679,6 +680,8 @@ void bind_process_watch(py::module_& module) {
         py::arg("handler"),
         "Sets the function that is called with each exception that ends the program or a thread.");
     module.def("stop_calls", &watch::stop_calls, Locked());
+    module.def("pause_usage_samples", &watch::pause_usage_samples, Locked());
+    module.def("resume_usage_samples", &watch::resume_usage_samples, Locked());
     module.def(
         "offer_failure",
         [] { ::on_exit(&replace_exit_status, nullptr); },
@@ -720,6 +723,7 @@ void bind_watch(py::module_& module) {
         [] {
             watch::stop_calls();
             Dispatcher::instance().end();
+            watch::pause_usage_samples();
             raise_pending();
         },
         Locked(),

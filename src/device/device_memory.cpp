@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,8 @@
 namespace cyclewatch::device {
 
 namespace {
+
+std::atomic<bool> was_usable{false};
 
 const pid_t kLoadedIn = getpid();
 
@@ -141,6 +144,9 @@ bool DeviceQueries::accelerator_usable() noexcept {
         return system_shows_a_device();
     }
     usable_ = *count > 0;
+    if (usable_) {
+        was_usable.store(true, std::memory_order_relaxed);
+    }
     return usable_;
 }
 
@@ -195,6 +201,10 @@ Responder DeviceQueries::responder() noexcept {
     return target.runtime != nullptr  ? Responder::runtime
            : target.driver != nullptr ? Responder::driver
                                       : Responder::none;
+}
+
+bool accelerator_was_usable() noexcept {
+    return was_usable.load(std::memory_order_relaxed);
 }
 
 bool accelerator_usable() noexcept {

@@ -127,6 +127,8 @@ class DeviceQueries {
 [[nodiscard]] DeviceQueries& process_queries() noexcept;
 
 [[nodiscard]] bool accelerator_usable() noexcept;
+// True if accelerator_usable() has returned true because of the driver. Does not need the GIL.
+[[nodiscard]] bool accelerator_was_usable() noexcept;
 
 [[nodiscard]] std::optional<FreeMemory> current_device_memory() noexcept;
 [[nodiscard]] std::optional<PointerFacts> pointer_facts(std::uint64_t address) noexcept;

@@ -243,6 +243,13 @@ void check_collection_steps(const model::CollectionSteps& each) {
     }
 }
 
+void check_columns(const model::MemorySamples& samples) {
+    if (samples.lowest.size() != samples.times.size() ||
+        samples.highest.size() != samples.times.size()) {
+        fail("memory_samples", "columns of different lengths");
+    }
+}
+
 // Checks the diagrams, the columns and the indexes of processes.
 void check_consistency(const model::Report& report) {
     const std::size_t processes = report.processes.size();
@@ -277,6 +284,12 @@ void check_consistency(const model::Report& report) {
     if (report.collection_steps) {
         check_processes(*report.collection_steps, "collection_steps", processes);
         std::ranges::for_each(*report.collection_steps, check_collection_steps);
+    }
+    if (report.memory_samples) {
+        check_processes(*report.memory_samples, "memory_samples", processes);
+        for (const model::MemorySamples& each : *report.memory_samples) {
+            check_columns(each);
+        }
     }
     for (std::size_t i = 0; i < report.findings.size(); ++i) {
         const std::string path = "findings[" + std::to_string(i) + "]";

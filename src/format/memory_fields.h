@@ -133,4 +133,24 @@ struct Fields<model::CollectionSteps> {
     };
 };
 
+template <>
+struct Fields<model::MemorySamples> {
+    using Self = model::MemorySamples;
+    static constexpr const char* name = "MemorySamples";
+    static constexpr const char* text =
+        "The memory in use on a device over the time of a process, in columns, sampled about ten "
+        "times a second. For a run of more than a minute, each entry covers several samples.";
+    static constexpr auto list = std::tuple{
+        CYCLEWATCH_FIELD(process, "Index of the process in `Report.processes`"),
+        CYCLEWATCH_FIELD(device, "The device: 'cuda:0', 'cpu'"),
+        CYCLEWATCH_FIELD(source,
+                         "What is counted: 'allocated by torch', 'allocated with malloc()' or, if "
+                         "the program uses another allocator, 'resident memory'"),
+        CYCLEWATCH_FIELD(times,
+                         "Seconds from the start of the watch to the first sample of the entry"),
+        CYCLEWATCH_FIELD(lowest, "The smallest number of bytes among the samples of the entry"),
+        CYCLEWATCH_FIELD(highest, "The largest number of bytes among the samples of the entry"),
+    };
+};
+
 }  // namespace cyclewatch::format

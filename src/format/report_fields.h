@@ -225,6 +225,11 @@ struct Fields<model::Report> {
             "The time that collections took in the steps of the program, by process",
             {.unknown = "if the program did not call Watch.step()", .python = kNotInPython}),
         CYCLEWATCH_FIELD(
+            memory_samples,
+            "The memory in use over time, by process and device, sampled while a "
+            "watch with report files was active",
+            {.unknown = "if there are too few samples for a chart", .python = kNotInPython}),
+        CYCLEWATCH_FIELD(
             missing_ranks,
             "Ranks of the job that sent no report, or none that can be read, in "
             "ascending order",

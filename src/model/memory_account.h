@@ -91,6 +91,19 @@ struct MemorySteps {
     friend bool operator==(const MemorySteps&, const MemorySteps&) = default;
 };
 
+// The memory in use on a device over time, as sampled in the background. A row covers the time to
+// the next row.
+struct MemorySamples {
+    std::uint32_t process = 0;  // index into Report::processes
+    std::string device;
+    std::string source;         // what is counted: "resident memory"
+    std::vector<double> times;  // seconds since the watch started
+    std::vector<std::uint64_t> lowest;
+    std::vector<std::uint64_t> highest;
+
+    friend bool operator==(const MemorySamples&, const MemorySamples&) = default;
+};
+
 // Adds the size of a group of owners to its category.
 void add_size(CategorySizes& sizes, const LiveOwner& owner);
 

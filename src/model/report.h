@@ -152,6 +152,7 @@ struct Report {
     std::optional<std::vector<MemorySteps>> memory_steps{};
     // By process. Missing if the program set no steps.
     std::optional<std::vector<CollectionSteps>> collection_steps{};
+    std::optional<std::vector<MemorySamples>> memory_samples{};
     // Ranks that should have sent a report but did not, ascending. Missing unless the reports were
     // gathered from the ranks of a job.
     std::optional<std::vector<int>> missing_ranks{};

@@ -200,6 +200,7 @@ class Merger {
         add_owners(report.memory, new_index, merged_.memory);
         add_owners(report.memory_steps, new_index, merged_.memory_steps);
         add_owners(report.collection_steps, new_index, merged_.collection_steps);
+        add_owners(report.memory_samples, new_index, merged_.memory_samples);
     }
 
     // Bounds the size of the accounts, which grows with the number of processes.
@@ -227,6 +228,12 @@ class Merger {
                  std::clamp(kMaxMergedPauses / processes, kLeastPauses, kMaxPauses));
             std::ranges::stable_sort(
                 *merged_.collection_steps, {}, &model::CollectionSteps::process);
+        }
+        if (merged_.memory_samples) {
+            for (model::MemorySamples& samples : *merged_.memory_samples) {
+                samples = UsageSamples(records_each(processes), samples).columns();
+            }
+            std::ranges::stable_sort(*merged_.memory_samples, {}, &model::MemorySamples::process);
         }
     }
 

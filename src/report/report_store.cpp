@@ -173,6 +173,21 @@ void ReportStore::add_pause(double seconds, std::uint64_t freed_bytes) {
     pauses_.add(seconds, freed_bytes);
 }
 
+void ReportStore::add_usage(const std::string& device,
+                            const std::string& source,
+                            double at,
+                            std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (usage_.size() >= kMaxStepDevices && !usage_.contains(device)) {
+        return;
+    }
+    const auto [place, added] = usage_.try_emplace(device, kMaxUsageRows, device, source);
+    if (place->second.source() != source) {
+        place->second = UsageSamples(kMaxUsageRows, device, source);
+    }
+    place->second.add(at, bytes);
+}
+
 void ReportStore::set_unexamined(std::string objects) {
     const std::lock_guard lock(mutex_);
     program_.unexamined = std::move(objects);
@@ -213,6 +228,12 @@ model::Report ReportStore::snapshot(const model::Stats& stats) const {
     }
     if (std::vector<model::CollectionSteps> steps = pauses_.columns(); !steps.empty()) {
         report.collection_steps = std::move(steps);
+    }
+    for (const auto& [device, samples] : usage_) {
+        if (samples.columns().times.size() >= kFewestUsageRows) {
+            (report.memory_samples ? *report.memory_samples : report.memory_samples.emplace())
+                .push_back(samples.columns());
+        }
     }
     report.stats = stats;
     report.stats.findings = findings_.size() + not_kept_.size();

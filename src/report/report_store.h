@@ -28,6 +28,8 @@ inline constexpr std::size_t kMaxFindings = 1000;  // a note in the report count
 inline constexpr std::size_t kMaxNotes = 100;
 inline constexpr std::size_t kMaxStepSamples = 500;  // per device
 inline constexpr std::size_t kMaxStepDevices = 16;
+inline constexpr std::size_t kMaxUsageRows = 600;   // per device
+inline constexpr std::size_t kFewestUsageRows = 5;  // fewer are not in the report
 
 // The note for a report from which `number` findings were omitted.
 [[nodiscard]] std::string not_kept_note(const std::string& number);
@@ -89,6 +91,13 @@ class ReportStore {
     // Adds a collection in this step.
     void add_pause(double seconds, std::uint64_t freed_bytes);
 
+    // Adds the bytes in use on a device at a time, in seconds since the watch started. A `source`
+    // other than that of the earlier samples replaces them.
+    void add_usage(const std::string& device,
+                   const std::string& source,
+                   double at,
+                   std::uint64_t bytes);
+
     // Sets ProgramInfo::unexamined.
     void set_unexamined(std::string objects);
 
@@ -125,7 +134,8 @@ class ReportStore {
     std::map<std::string, model::DeviceRecord> device_records_;  // by device
     std::optional<std::vector<model::CensusTime>> censuses_;
     std::map<std::pair<std::string, model::AccountOccasion>, model::MemoryAccount> accounts_;
-    std::map<std::string, Steps> steps_;  // by device
+    std::map<std::string, Steps> steps_;         // by device
+    std::map<std::string, UsageSamples> usage_;  // by device
     StepPauses pauses_;
     std::vector<std::string> notes_;
 };

@@ -5,6 +5,7 @@
 #include "model/memory_account.h"
 #include "model/observation.h"
 #include "report/even_sample.h"
+#include "report/usage_samples.h"
 
 namespace cyclewatch::report {
 

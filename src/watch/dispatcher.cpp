@@ -80,6 +80,7 @@ base::Result<std::shared_ptr<Watch>> Dispatcher::start(Settings settings) {
     }
     auto watch = std::make_shared<Watch>(std::move(settings));
     watches_.push_back(watch);
+    watch->sample_usage();
     update_observing();
     if (!warning.empty()) {
         watch->log(kWarning, warning);

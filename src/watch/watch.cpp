@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "advice/library_code.h"
@@ -19,6 +20,7 @@
 #include "watch/known_findings.h"
 #include "watch/notification_queue.h"
 #include "watch/program_info.h"
+#include "watch/usage_sampler.h"
 
 namespace cyclewatch::watch {
 namespace {
@@ -123,6 +125,7 @@ void Watch::open_store() {
     growth_ = {};
     device_descriptions_ = {};
     step_sampler_ = {};
+    samples_usage_ = false;
     counter_ = std::make_shared<StatsCounter>();
     store_ = std::make_shared<report::ReportStore>(program_, settings_.devices.words());
     store_->set_unexamined(model::kStillRunning);
@@ -282,6 +285,7 @@ const char* Watch::unexamined() const {
 }
 
 void Watch::end() {
+    stop_usage_samples(store_.get());
     store_->set_unexamined(unexamined());
     if (writer_ != nullptr) {
         writer_->changed(false);
@@ -418,6 +422,7 @@ std::shared_ptr<CollectionResult> Watch::add(const model::CollectionRecord& reco
     if (settings_.listeners.on_report) {
         result->found = findings;
     }
+    sample_usage();  // not earlier in a forked child, which may fork again
     report::Added added = store_->add(record, std::move(findings), repeated, settings_.repeat);
     if (settings_.listeners.read_source) {
         note_locations(added.fresh);
@@ -537,6 +542,18 @@ void Watch::sample_step(Clock::time_point now) {
         writer_->changed(false);
         next_sample_write_ = now + kSampleWritePause;
     }
+}
+
+void Watch::sample_usage() {
+    if (samples_usage_ || settings_.formats.empty()) {
+        return;  // only pages show the samples
+    }
+    try {
+        start_usage_samples(store_, counter_->started());
+    } catch (const std::system_error& error) {
+        skip(std::string("samples of the memory in use: ") + error.what());
+    }
+    samples_usage_ = true;
 }
 
 void Watch::add_account(model::MemoryAccount account) {

@@ -199,6 +199,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
     [[nodiscard]] bool can_afford_census(Clock::time_point now);
     // Adds the counters of the watched devices to the report if a sample is due.
     void sample_step(Clock::time_point now);
+    // Adds samples of the memory in use to the report, until the end of the watch. Idempotent.
+    void sample_usage();
     // Adds an account of the memory in use to the report. Sets its process, time and step.
     void add_account(model::MemoryAccount account);
     // Adds a census of the watched devices, and logs the groups of tensors that have begun to grow.
@@ -295,6 +297,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     device::MemorySampler memory_;
     device::StepSampler step_sampler_;
     Clock::time_point next_sample_write_{};
+    bool samples_usage_ = false;
     DeviceDescriptions device_descriptions_;
     ReportedStorages reported_;
     std::unique_ptr<KnownFindings> known_;

@@ -55,7 +55,7 @@ ACCOUNTS = {
         ("allocated with cudaMallocAsync() by other libraries", 10),
         ("cached by the pool of cudaMallocAsync()", 20),
         ("reserved for captured CUDA graphs", 10),
-        ("CUDA contexts, other libraries and other processes", 240),
+        ("used by CUDA contexts, other libraries and other processes", 240),
     ],
     "not in use": [
         ("reachable: other tensors", 200),

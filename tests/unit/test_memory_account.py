@@ -157,7 +157,7 @@ def test_the_verdict_on_memory_without_tensors():
     cached = verdict(Measured(parameter=10), allocated=10)
     assert "90.0 MiB free in whole segments (empty_cache() returns them): nothing is lost" in cached
     other = verdict(Measured(parameter=10), reserved=10, allocated=10, in_use=500)
-    assert "490 MiB CUDA contexts, other libraries and other processes: nvidia-smi" in other
+    assert "490 MiB used by CUDA contexts, other libraries and other processes: nvidia-smi" in other
 
 
 def growing(size):

@@ -2,8 +2,10 @@
 """The accounts and the memory over the steps in reports."""
 
 import json
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -83,6 +85,59 @@ def test_steps_have_the_counters_and_the_categories_of_censuses():
     assert last - first == 2000
 
 
+def samples_once(watch, condition):
+    """The samples of the CPU once there are some that fulfill the condition."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        for samples in data_of(watch).get("memory_samples", ()):
+            if condition(samples):
+                return samples
+    pytest.fail("no such samples after a minute")
+
+
+def test_samples_show_what_was_allocated_and_freed(tmp_path):
+    with cyclewatch.warn_tensor_cycles(devices="cpu", report_dir=tmp_path) as watch:
+        samples = samples_once(watch, lambda _: True)
+        before = samples["highest"][-1]
+        kept = [bytearray(512 << 20)]
+        samples = samples_once(watch, lambda each: each["highest"][-1] >= before + (512 << 20))
+        kept.clear()
+        samples = samples_once(watch, lambda each: each["lowest"][-1] < before + (256 << 20))
+    assert (samples["device"], samples["source"]) == ("cpu", "allocated with malloc()")
+    assert samples["times"] == sorted(samples["times"])
+    assert all(low <= high for low, high in zip(samples["lowest"], samples["highest"], strict=True))
+
+
+def threads():
+    return len(os.listdir("/proc/self/task"))
+
+
+def test_only_a_watch_with_report_files_has_a_thread_for_samples(tmp_path):
+    before = threads()
+    with cyclewatch.watch(devices="cpu"):
+        assert threads() == before
+    with cyclewatch.warn_tensor_cycles(devices="cpu", report_dir=tmp_path):
+        assert threads() == before + 1
+    _native.pause_usage_samples()
+    try:
+        assert threads() == before
+        with cyclewatch.warn_tensor_cycles(devices="cpu", report_dir=tmp_path):
+            assert threads() == before
+    finally:
+        _native.resume_usage_samples()
+
+
+def test_samples_continue_in_the_parent_of_a_fork_and_not_in_the_child(tmp_path):
+    with cyclewatch.warn_tensor_cycles(devices="cpu", report_dir=tmp_path) as watch:
+        child = os.fork()
+        if child == 0:
+            os._exit(threads())
+        _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) == 1
+        last = samples_once(watch, lambda _: True)["times"][-1]
+        samples_once(watch, lambda each: each["times"][-1] > last)
+
+
 def test_merged_reports_keep_the_process_of_each_account():
     def of_process(pid):
         data = json.loads(GOLDEN.read_text())
@@ -93,6 +148,9 @@ def test_merged_reports_keep_the_process_of_each_account():
         data["memory"] = [account | {"in_use": pid}]
         columns = dict.fromkeys(("steps", "times", "in_use", "allocated", "dead"), [1, 2])
         data["memory_steps"] = [{"process": 0, "device": "cpu", "censuses": [], **columns}]
+        columns = dict.fromkeys(("times", "lowest", "highest"), [pid, pid + 1])
+        samples = {"process": 0, "device": "cpu", "source": "resident memory", **columns}
+        data["memory_samples"] = [samples]
         return data
 
     def load(data):
@@ -106,6 +164,11 @@ def test_merged_reports_keep_the_process_of_each_account():
     ]
     assert [each["process"] for each in data["memory_steps"]] == [0, 1]
     assert data["memory_steps"][1]["steps"] == [1, 2]
+    assert [each["lowest"] for each in data["memory_samples"]] == [[pid, pid + 1] for pid in pids]
+    broken = of_process(1)
+    broken["memory_samples"][0]["lowest"] = [1]
+    with pytest.raises(ValueError, match="memory_samples: columns of different lengths"):
+        load(broken)
     broken = of_process(1)
     broken["memory_steps"][0]["dead"] = [1]
     with pytest.raises(ValueError, match="memory_steps: columns of different lengths"):

@@ -27,6 +27,9 @@ def leak():
     buffer.me = buffer
 
 
+REST = "used only by C++ code, the interpreter and libraries"
+
+
 def rows(text):
     """Map each row's description, up to the first parenthesis, to the number in the row."""
     return {
@@ -58,7 +61,7 @@ def test_report_divides_the_memory_in_use(tmp_path):
     assert numbers["reachable: other tensors"] >= 3_000_000
     assert numbers["dead in 1 cycle"] == 1_000_000
     totals = {"requested", "in use", "limit"}
-    assert numbers["the rest"] > 0
+    assert numbers[REST] > 0
     # Tests that ran before in this process may have left tensors of other categories.
     assert numbers["in use"] == sum(numbers[each] for each in numbers.keys() - totals)
     assert "Buffer.me -> Buffer" in text
@@ -333,7 +336,7 @@ def test_cycle_is_named(main_interpreter, tmp_path, size):
     assert int(cycles.replace(",", "")) > 640 // size
     assert dead == int(cycles.replace(",", "")) * size * MIB
     reachable = numbers.get("reachable: other tensors", 0)
-    assert reachable + numbers["the rest"] + dead == numbers["in use"]
+    assert reachable + numbers[REST] + dead == numbers["in use"]
     assert "Engine.callbacks" in text
 
 
@@ -342,6 +345,6 @@ def test_live_owner_is_named_without_a_cycle(main_interpreter, tmp_path):
     text, numbers = run_under_limit(main_interpreter, tmp_path, "hold")
     assert "dead in" not in text
     assert numbers["reachable: other tensors"] > 640 * MIB
-    assert numbers["reachable: other tensors"] + numbers["the rest"] == numbers["in use"]
+    assert numbers["reachable: other tensors"] + numbers[REST] == numbers["in use"]
     first = text.partition("Largest reachable tensors:\n")[2].splitlines()[0]
     assert re.search(r"__main__\.History \[33554432\] uint8 on cpu \(\d+ x 32\.0 MiB\)$", first)

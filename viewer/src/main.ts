@@ -21,6 +21,7 @@ import { showMemory } from "./memory/memory";
 import { byId } from "./page/dom";
 import { addTabs } from "./page/tabs";
 import { collectionsPanel } from "./ranks/collections";
+import { overlayPanel } from "./ranks/overlay";
 import { ranksPanel } from "./ranks/ranks";
 import { drawTimeline } from "./timeline/timeline";
 
@@ -31,7 +32,7 @@ async function start(copy: PageCopy): Promise<void> {
     drawCards(report, texts, copy);
     byId("closing").append(...generationsPanel(report, texts), footer(report, texts));
     const state = new State(report);
-    byId("by-process").append(...ranksPanel(state), ...collectionsPanel(report, texts));
+    byId("by-process").append(...overlayPanel(report), ...ranksPanel(state), ...collectionsPanel(report, texts));
     addTools(state);
     showChosenFindings(state);
     drawTimeline(state);
@@ -42,7 +43,9 @@ async function start(copy: PageCopy): Promise<void> {
     if (report.findings.length > 0 || document.getElementById("live") !== null) {
         addEditorChoice();
     }
-    goToTarget();
+    if (!restorePosition()) {
+        goToTarget();
+    }
     document.documentElement.dataset.ready = "";
 }
 
@@ -52,6 +55,21 @@ function goToTarget(): void {
     if (target?.matches(":target") === false) {
         location.replace(location.hash);
     }
+}
+
+// A browser restores the position of a reloaded page before the page is drawn, and tabs scroll to the target.
+function keepPosition(): void {
+    addEventListener("pagehide", () => history.replaceState({ scroll: scrollY }, ""));
+}
+
+function restorePosition(): boolean {
+    const [navigation] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
+    const saved = (history.state as { scroll?: unknown } | null)?.scroll;
+    if (navigation?.type !== "reload" || typeof saved !== "number") {
+        return false;
+    }
+    scrollTo(0, saved);
+    return true;
 }
 
 // For cyclewatch view --follow. Unlike a refresh by the browser, this also works if the address names a tab, and keeps it.
@@ -69,6 +87,7 @@ function showText(): void {
     text?.replaceWith(...page.body.childNodes);
 }
 
+keepPosition();
 reloadLater();
 // PageCopy must be created before the document changes.
 start(new PageCopy()).catch((error: unknown) => {

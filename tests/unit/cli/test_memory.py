@@ -101,10 +101,10 @@ def test_a_cuda_device_is_divided_from_the_counters_of_the_process(monkeypatch):
         ("used only by C++ code, and rounding of sizes", 60 * mib),
         ("free in partly used segments (fragmented; largest free block 20.0 MiB)", 30 * mib),
         ("free in whole segments (empty_cache() returns them)", 10 * mib),
-        ("CUDA contexts, other libraries and other processes", 600 * mib),
+        ("used by CUDA contexts, other libraries and other processes", 600 * mib),
     ]
     assert (account.in_use, account.total) == (700 * mib, 1000 * mib)
-    assert account.verdict.startswith("cuda:1: 700 MiB of 1000 MiB in use, of which 600 MiB CUDA")
+    assert account.verdict.startswith("cuda:1: 700 MiB of 1000 MiB in use, of which 600 MiB used")
 
 
 @pytest.mark.skipif(not hasattr(sys, "remote_exec"), reason="sys.remote_exec() is new in 3.14")

@@ -310,6 +310,16 @@ export interface CollectionSteps {
     freed_bytes: number[]; // Device bytes that the collections freed on the watched devices.
 }
 
+// The memory in use on a device over the time of a process, in columns, sampled about ten times a second. For a run of more than a minute, each entry covers several samples.
+export interface MemorySamples {
+    process: number; // Index of the process in `Report.processes`.
+    device: string; // The device: 'cuda:0', 'cpu'.
+    source: string; // What is counted: 'allocated by torch', 'allocated with malloc()' or, if the program uses another allocator, 'resident memory'.
+    times: number[]; // Seconds from the start of the watch to the first sample of the entry.
+    lowest: number[]; // The smallest number of bytes among the samples of the entry.
+    highest: number[]; // The largest number of bytes among the samples of the entry.
+}
+
 // All collections of one generation; in a merged report, of all processes.
 export interface GenerationTotals {
     generation: number; // The generation, as in `gc.callbacks`.
@@ -352,6 +362,7 @@ export interface Report {
     memory?: MemoryAccount[]; // What the memory in use was used for when the program called :func:`memory`, ran out of memory or ended; for each process, the latest account of each device and occasion. If the reports of more than 16 processes are merged, without `holders`. Missing if no account was recorded.
     memory_steps?: MemorySteps[]; // The memory in use in the steps of the program, by process and device; missing if the program did not call Watch.step().
     collection_steps?: CollectionSteps[]; // The time that collections took in the steps of the program, by process; missing if the program did not call Watch.step().
+    memory_samples?: MemorySamples[]; // The memory in use over time, by process and device, sampled while a watch with report files was active; missing if there are too few samples for a chart.
     missing_ranks?: number[]; // Ranks of the job that sent no report, or none that can be read, in ascending order; missing if no rank is missing or the reports were merged from files.
     stats: Stats; // Statistics of the watch when the report was created.
     notes: string[]; // Sentences that describe which data was truncated or skipped.

@@ -9,6 +9,7 @@ export type {
     GrowingOwner,
     LiveOwner,
     MemoryAccount,
+    MemorySamples,
     MemorySteps,
     ProcessOccurrences,
     Program,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws one series. Collections are selected with the pointer or the arrow keys.
 import { make, makeSvg } from "../page/dom";
-import { formatDuration } from "../page/format";
 import { byteAxis } from "./byte_axis";
+import { area, band, outline, stretchesOf } from "./curve";
+import { drawMarks, mostSteps, type Mark } from "./marks";
 import { moved, nearest } from "./pointing";
-import { byteRange, place, timeTicks, type Scale } from "./scale";
+import { byteRange, place, timeTicks, timeTickText, type Scale } from "./scale";
 import type { Series, Tooth } from "./series";
 
 const HEIGHT = 210;
@@ -18,6 +19,7 @@ interface Actions {
     // Returns a description of the selected collection, or of the series.
     point: (tooth: Tooth | undefined) => string;
     pick: (tooth: Tooth) => void;
+    marks: (most: number) => Mark[];
 }
 
 interface Frame {
@@ -25,27 +27,11 @@ interface Frame {
     y: Scale;
 }
 
-function outline(series: Series, { x, y }: Frame): string {
-    const points = series.teeth.flatMap((tooth) => {
-        const at = place(x, tooth.at).toFixed(1);
-        const steps = [tooth.before, tooth.after].map((used) => place(y, used).toFixed(1));
-        return steps.map((used) => `${at} ${used}`);
-    });
-    return `M${points.join("L")}`;
-}
-
-function area(series: Series, frame: Frame): string {
-    const floor = frame.y.start.toFixed(1);
-    const first = place(frame.x, series.teeth[0]?.at ?? 0).toFixed(1);
-    const last = place(frame.x, series.teeth.at(-1)?.at ?? 0).toFixed(1);
-    return `${outline(series, frame)}L${last} ${floor}L${first} ${floor}Z`;
-}
-
 function axes({ x, y }: Frame): SVGGElement {
     const group = makeSvg("g", { class: "axes", "aria-hidden": "true" });
     group.append(...byteAxis(x, y, LEFT));
     for (const tick of timeTicks(x.from, x.to, Math.max(2, (x.end - x.start) / 110))) {
-        const text = formatDuration(tick);
+        const text = timeTickText(tick);
         const at = Math.min(place(x, tick), x.end - (text.length * CHARACTER) / 2);
         group.append(makeSvg("text", { x: at, y: HEIGHT - 6, "text-anchor": "middle" }, text));
     }
@@ -133,8 +119,9 @@ export class Chart {
 
     #range(): [number, number] {
         const teeth = this.#series?.teeth ?? [];
-        const lowest = this.#series?.measured ? Math.min(...teeth.map((tooth) => tooth.after)) : 0;
-        return byteRange(lowest, Math.max(1, ...teeth.map((t) => Math.max(t.before, t.after))));
+        const { lowest: lows = [], highest: highs = [] } = this.#series?.samples ?? {};
+        const lowest = this.#series?.measured ? Math.min(...lows, ...teeth.map((tooth) => tooth.after)) : 0;
+        return byteRange(lowest, Math.max(1, ...highs, ...teeth.map((t) => Math.max(t.before, t.after))));
     }
 
     #draw(): void {
@@ -144,19 +131,23 @@ export class Chart {
             return;
         }
         const [from, to] = this.#range();
-        const until = Math.max(this.#elapsed, series.teeth.at(-1)?.at ?? 0);
+        const until = Math.max(this.#elapsed, series.teeth.at(-1)?.at ?? 0, series.samples?.times.at(-1) ?? 0);
         this.#frame = {
             x: { from: 0, to: until, start: LEFT, end: width - RIGHT },
             y: { from, to, start: HEIGHT - BOTTOM, end: TOP },
         };
         const frame = this.#frame;
         const svg = makeSvg("svg", { width, height: HEIGHT, "aria-hidden": "true" }, axes(frame));
+        const { x, y } = frame;
         if (series.measured) {
+            const stretches = stretchesOf(series);
             svg.append(
-                makeSvg("path", { class: "area", d: area(series, frame) }),
-                makeSvg("path", { class: "used", d: outline(series, frame) }),
+                makeSvg("path", { class: "area", d: area(stretches, x, y) }),
+                makeSvg("path", { class: "band", d: band(stretches, x, y) }),
+                makeSvg("path", { class: "used", d: outline(stretches, x, y) }),
             );
         }
+        svg.append(drawMarks(this.#actions.marks(mostSteps(x)), x, y));
         svg.append(...series.teeth.map((tooth) => waitArea(tooth, series, frame)));
         svg.append(...series.teeth.map((tooth) => drop(tooth, series, frame)));
         this.element.replaceChildren(svg);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scales from values to pixels, and axis ticks.
-import { formatBytes } from "../page/format";
+import { formatBytes, formatDuration } from "../page/format";
 
 export interface Scale {
     from: number;
@@ -48,6 +48,12 @@ function multiples(step: number, from: number, to: number): number[] {
 
 export function timeTicks(from: number, to: number, most: number): number[] {
     return to > from ? multiples(timeStep((to - from) / most), from, to) : [];
+}
+
+// formatDuration() rounds to minutes, which would make labels of ticks equal.
+export function timeTickText(seconds: number): string {
+    const hasHalves = seconds > 120 && seconds < 7200 && seconds % 60 !== 0;
+    return hasHalves ? `${(seconds / 60).toFixed(seconds % 30 === 0 ? 1 : 2)} min` : formatDuration(seconds);
 }
 
 // For whole numbers.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of one process on one device, sampled at its collections.
-import type { Collection, Report } from "../report/schema";
+import type { Collection, MemorySamples, Report } from "../report/schema";
 
 // One collection or scan: memory in use before and after it.
 export interface Tooth {
@@ -19,6 +19,7 @@ export interface Series {
     device: string;
     // False: the memory in use is unknown, and `before` is the freed memory or the found memory.
     measured: boolean;
+    samples?: MemorySamples; // between the collections
     teeth: Tooth[];
     released: number;
 }
@@ -46,6 +47,25 @@ function unmeasured(record: Collection, collection: number): Tooth {
     return { scan, collection, at, before: released, after: 0, released, unowned: 0, waited };
 }
 
+// The highest sample shortly before a time.
+function sampleBefore({ times, highest }: MemorySamples, at: number): number {
+    const next = times.findIndex((time) => time > at);
+    const last = (next < 0 ? times.length : next) - 1;
+    return Math.max(highest[last] ?? highest[0] ?? 0, highest[last - 1] ?? 0);
+}
+
+// Samples of torch count the same as the collections do. Other samples count more than the tensors, so that the
+// collections are drawn where the samples are.
+function addSamples(series: Series, samples: MemorySamples): void {
+    series.samples = samples;
+    if (samples.source !== "allocated by torch") {
+        for (const tooth of series.teeth) {
+            tooth.before = sampleBefore(samples, tooth.at);
+            tooth.after = Math.max(0, tooth.before - (tooth.scan ? 0 : tooth.released));
+        }
+    }
+}
+
 // Sorted by freed memory, largest first.
 export function allSeries(report: Report): Series[] {
     const found = new Map<string, Series>();
@@ -69,6 +89,13 @@ export function allSeries(report: Report): Series[] {
         if (record.device_memory.length === 0) {
             add(record, "", false, unmeasured(record, index));
         }
+    }
+    for (const samples of report.memory_samples ?? []) {
+        const { process, device } = samples;
+        const key = `${process} ${device}`;
+        const series = found.get(key) ?? { process, device, measured: true, teeth: [], released: 0 };
+        addSamples(series, samples);
+        found.set(key, series);
     }
     for (const series of found.values()) {
         series.teeth.sort((a, b) => a.at - b.at);

@@ -6,6 +6,7 @@ import { counted, formatBytes, formatCount, formatDuration, processName } from "
 import type { State } from "../findings/state";
 import type { Report } from "../report/schema";
 import { Chart } from "./chart";
+import { marksOf } from "./marks";
 import { allSeries, findingsOf, type Series, type Tooth } from "./series";
 
 const MOST_SERIES = 200;
@@ -17,7 +18,7 @@ export function describe(report: Report, series: Series, tooth: Tooth): string {
     if (record === undefined) {
         return "";
     }
-    const memory = series.measured
+    const memory = series.measured && (series.samples === undefined || series.samples.source === "allocated by torch")
         ? `, ${series.device} ${formatBytes(tooth.before)} → ${formatBytes(tooth.after)}`
         : "";
     const what = record.scan
@@ -38,6 +39,9 @@ function unowned(tooth: Tooth): string {
 }
 
 function overview(series: Series): string {
+    if (series.teeth.length === 0) {
+        return "No collection has freed memory kept alive by cycles on this device.";
+    }
     return (
         `${totals(series.teeth)} of memory kept alive by cycles. Hover over one or use the arrow keys; ` +
         "click it or press Enter to see its findings."
@@ -80,7 +84,7 @@ function keys(series: Series, floor: number): HTMLElement[] {
         found.push(key("found", "found by a scan, not freed"));
     }
     if (series.measured) {
-        found.push(key("owner", "in use"));
+        found.push(key("owner", series.samples?.source ?? "in use"));
     }
     if (floor > 0) {
         found.push(make("span", { class: "floor" }, `The axis starts at ${formatBytes(floor)}, not at 0.`));
@@ -131,7 +135,9 @@ function toggleCollection(state: State, collection: number): void {
 }
 
 export function drawTimeline(state: State): void {
-    const series = allSeries(state.report).filter(({ teeth }) => teeth.length >= FEWEST_POINTS);
+    const series = allSeries(state.report).filter(
+        ({ teeth, samples }) => teeth.length >= FEWEST_POINTS || samples !== undefined,
+    );
     const [first] = series;
     if (first === undefined) {
         return;
@@ -151,6 +157,7 @@ export function drawTimeline(state: State): void {
             toggleCollection(state, tooth.collection);
             announce(describe(state.report, shown, tooth));
         },
+        marks: (most) => marksOf(state.report, shown.process, shown.device, most),
     });
     const show = (chosen: Series): void => {
         shown = chosen;

@@ -62,3 +62,18 @@ test("a page of view --follow reloads itself, and keeps the tab", async () => {
     await page.locator("#memory-1").waitFor({ state: "visible" });
     expect(page.url()).toMatch(/#memory$/);
 });
+
+test("a link to a tab shows the tabs, and a reload keeps the position", async () => {
+    const page = await openReport("memory");
+    const position = (): Promise<number> => page.evaluate(() => scrollY);
+    await page.setViewportSize({ width: 1000, height: 300 });
+    await page.goto(`file://${pathOf("memory")}#memory`);
+    await page.locator("html[data-ready]").waitFor();
+    const tabs = await page.locator(".tabs").boundingBox();
+    expect(tabs?.y).toBeGreaterThanOrEqual(0);
+    expect(tabs?.y).toBeLessThan(250);
+    await page.evaluate(() => scrollTo(0, 77));
+    await page.reload();
+    await page.locator("html[data-ready]").waitFor();
+    expect(await position()).toBe(77);
+});

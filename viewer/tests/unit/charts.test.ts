@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, test } from "vitest";
+import { compare } from "../../src/ranks/diverging";
+import type { Report } from "../../src/report/schema";
+import { stretchesOf } from "../../src/timeline/curve";
+import { marksOf } from "../../src/timeline/marks";
 import { allSeries, findingsOf } from "../../src/timeline/series";
 import { describe, titleOf, totals } from "../../src/timeline/timeline";
-import { byteRange, byteTicks, byteTickTexts, place, timeTicks } from "../../src/timeline/scale";
+import { byteRange, byteTicks, byteTickTexts, place, timeTicks, timeTickText } from "../../src/timeline/scale";
 import { shades, shares } from "../../src/ranks/shares";
 import { golden } from "./golden";
 
-test("makes a series for each process and device, largest first", () => {
+test("makes a series for each process and device with collections or samples, largest first", () => {
     const report = golden();
     report.collections.slice(11).forEach((record) => (record.process = 1));
     const series = allSeries(report);
-    expect(series.map(({ process, teeth }) => [process, teeth.length])).toEqual([[0, 11], [1, 1]]);
+    expect(series.map(({ process, teeth }) => [process, teeth.length])).toEqual([[0, 11], [1, 1], [0, 0]]);
     expect(series[0]?.teeth[0]).toMatchObject({ at: 0.5, before: 700448768, after: 671088640 });
 });
 
@@ -44,6 +48,12 @@ test("ticks are round and within the range", () => {
     expect(timeTicks(0, 0, 7)).toEqual([]);
     expect(byteTicks(0, 900 * 2 ** 20, 4)).toEqual([0, 500 * 2 ** 20]);
     expect(byteTicks(0, 2 ** 30 * 3, 4)).toEqual([0, 1, 2, 3].map((gib) => gib * 2 ** 30));
+});
+
+test("time labels are distinct", () => {
+    expect(timeTicks(0, 220, 8).map(timeTickText)).toEqual([
+        "0 s", "30.0 s", "60.0 s", "90.0 s", "2 min", "2.5 min", "3 min", "3.5 min",
+    ]);
 });
 
 test("tick labels are distinct", () => {
@@ -87,4 +97,79 @@ test("scans are not called collections", () => {
     expect(totals(scanned)).toBe("1 collection freed 1.0 MiB, and 2 scans found 2.0 MiB");
     expect(titleOf(scanned)).toBe("Unreachable memory over the run");
     expect(titleOf(scanned.slice(1))).toBe("Unreachable memory found by scans");
+});
+
+function withSamples(report: Report, device: string, source: string): Report {
+    const times = [0, 8, 16, 24, 32];
+    const highest = [1e9, 2e9, 3e9, 2e9, 3e9];
+    report.memory_samples = [{ process: 0, device, source, times, lowest: highest, highest }];
+    return report;
+}
+
+test("samples of torch fill the gaps between the collections", () => {
+    const [series] = allSeries(withSamples(golden(), "cuda:0", "allocated by torch"));
+    expect(series?.teeth[0]).toMatchObject({ before: 700448768, after: 671088640 });
+    const stretches = series ? stretchesOf(series) : [];
+    expect(stretches).toHaveLength(12 * 2 + 5);
+    expect(stretches.map(({ at }) => at)).toEqual(stretches.map(({ at }) => at).sort((a, b) => a - b));
+});
+
+test("a collection is drawn at the height of samples that count other memory", () => {
+    const report = withSamples(golden(), "cuda:0", "resident memory");
+    const [series] = allSeries(report);
+    const released = report.collections[11]?.released_bytes ?? 0;
+    expect(series?.teeth[11]).toMatchObject({ at: 28, before: 3e9, after: 3e9 - released });
+});
+
+test("a device with samples has a series without collections", () => {
+    const series = allSeries(withSamples(golden(), "cuda:7", "allocated by torch"));
+    expect(series.at(-1)).toMatchObject({ device: "cuda:7", teeth: [], measured: true });
+});
+
+test("steps are marked at round numbers, and an out-of-memory error on its device", () => {
+    const report = golden();
+    const [recorded] = report.memory_steps ?? [];
+    const [account] = report.memory ?? [];
+    if (recorded === undefined || account === undefined) {
+        throw new Error("the sample report has no steps or no account");
+    }
+    recorded.steps = [1, 99, 100, 150, 200, 203];
+    recorded.times = [1, 2, 3, 4, 5, 6];
+    report.memory = [{ ...account, occasion: "out of memory", device: "cuda:0", at: 7 }];
+    expect(marksOf(report, 0, "cuda:0", 4)).toEqual([
+        { at: 3, text: "step 100", kind: "step" },
+        { at: 5, text: "step 200", kind: "step" },
+        { at: 7, text: "out of memory", kind: "oom" },
+    ]);
+    expect(marksOf(report, 0, "cpu", 4)).toHaveLength(2);
+    expect(marksOf(report, 1, "cuda:0", 4)).toEqual([]);
+});
+
+// Processes that hold the given bytes all the time.
+function job(...sizes: number[]): Report {
+    const report = golden();
+    report.processes = sizes.map((_, rank) => ({ ...report.processes[0], rank, hostname: "" }) as Report["processes"][number]);
+    report.memory_samples = sizes.map((bytes, process) => ({
+        process,
+        device: `cuda:${process}`,
+        source: "allocated by torch",
+        times: [0, 1, 2],
+        lowest: [bytes, bytes, bytes],
+        highest: [bytes, bytes, bytes],
+    }));
+    return report;
+}
+
+test("the process that differs from the others comes first", () => {
+    const comparison = compare(job(100, 101, 180, 102));
+    expect(comparison?.diverging).toBe(true);
+    expect(comparison?.lines[0]?.process).toBe(2);
+    expect(comparison?.median.bytes[0]).toBe(101.5);
+});
+
+test("small differences, two processes and single processes are not highlighted", () => {
+    expect(compare(job(100, 101, 103, 102))?.diverging).toBe(false);
+    expect(compare(job(100, 200, 300, 400))?.diverging).toBe(false); // no typical process
+    expect(compare(job(100, 900))?.diverging).toBe(false);
+    expect(compare(job(100))).toBeUndefined();
 });

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares the memory of the processes of a job over time.
+import type { MemorySamples, Report } from "../report/schema";
+
+export interface Line {
+    process: number;
+    device: string;
+    times: number[];
+    bytes: number[];
+}
+
+export interface Comparison {
+    lines: Line[]; // by distance from the median, the largest first
+    distances: number[]; // parallel: mean bytes
+    median: Line;
+    diverging: boolean; // the first line differs more than the others do
+}
+
+const POINTS = 200;
+const FEWEST_RANKS = 3; // with two, the median does not tell which one differs
+// The distance of a diverging process: a share of the median, and a multiple of the distance of a typical process.
+const NOTABLE = 0.05;
+const UNUSUAL = 4;
+
+// The samples of each process: those of a GPU, or else those of the CPU.
+function samplesByProcess(report: Report): MemorySamples[] {
+    const found = new Map<number, MemorySamples>();
+    for (const samples of report.memory_samples ?? []) {
+        const known = found.get(samples.process);
+        if (samples.times.length > 0 && (known === undefined || known.device === "cpu")) {
+            found.set(samples.process, samples);
+        }
+    }
+    const all = [...found.values()];
+    const onGpu = all.filter(({ device }) => device !== "cpu");
+    return onGpu.length > 0 ? onGpu : all;
+}
+
+function valueAt({ times, highest }: MemorySamples, at: number): number {
+    const next = times.findIndex((time) => time > at);
+    return highest[next < 0 ? highest.length - 1 : Math.max(0, next - 1)] ?? 0;
+}
+
+function medianOf(values: readonly number[]): number {
+    const sorted = [...values].sort((a, b) => a - b);
+    const middle = sorted.length / 2;
+    return ((sorted[Math.ceil(middle - 1)] ?? 0) + (sorted[Math.floor(middle)] ?? 0)) / 2;
+}
+
+function meanOf(values: readonly number[]): number {
+    return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+}
+
+// Undefined unless at least two processes have samples.
+export function compare(report: Report): Comparison | undefined {
+    const samples = samplesByProcess(report);
+    if (samples.length < 2) {
+        return undefined;
+    }
+    // Up to the end of the process that ended first.
+    const until = Math.min(...samples.map(({ times }) => times.at(-1) ?? 0));
+    const times = Array.from({ length: POINTS }, (_, i) => (until * i) / (POINTS - 1));
+    const lines = samples.map((each): Line => ({
+        process: each.process,
+        device: each.device,
+        times,
+        bytes: times.map((at) => valueAt(each, at)),
+    }));
+    const median: Line = {
+        process: -1,
+        device: "",
+        times,
+        bytes: times.map((_, i) => medianOf(lines.map(({ bytes }) => bytes[i] ?? 0))),
+    };
+    const distance = ({ bytes }: Line): number =>
+        meanOf(bytes.map((value, i) => Math.abs(value - (median.bytes[i] ?? 0))));
+    const sorted = lines.map((line) => ({ line, far: distance(line) })).sort((a, b) => b.far - a.far);
+    const distances = sorted.map(({ far }) => far);
+    const [largest = 0] = distances;
+    const diverging =
+        lines.length >= FEWEST_RANKS &&
+        largest > NOTABLE * meanOf(median.bytes) &&
+        largest > UNUSUAL * medianOf(distances);
+    return { lines: sorted.map(({ line }) => line), distances, median, diverging };
+}
