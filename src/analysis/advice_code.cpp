@@ -14,8 +14,8 @@ namespace {
 // The code of the property that replaces a back pointer. Empty for other kinds of references, and
 // for classes whose __getattribute__() the property would call again. Also empty if neither the
 // code that stores the attribute nor the class has a known location, for example because the class
-// is not written in Python. If no assignment to the attribute is known, the value may be stored
-// directly in `__dict__`, where the property's setter would not be called, so there is no property.
+// is not written in Python. If the value is stored directly in `__dict__`, or may be because no
+// assignment is known, the property's setter would not be called, so there is no property.
 std::string code_of_back_pointer(const CollapsedGraph& graph, std::uint32_t edge) {
     const model::EdgeKind kind = graph.edges[edge].label.kind;
     const bool is_slot = kind == model::EdgeKind::slot;
@@ -29,7 +29,7 @@ std::string code_of_back_pointer(const CollapsedGraph& graph, std::uint32_t edge
         return "";
     }
     const std::string name(graph.label_name(edge));
-    if (location_of(graph, edge).empty()) {
+    if (location_of(graph, edge).empty() || (site != nullptr && site->in_dict)) {
         return "store `weakref.ref(value)` where the value of `" + name +
                "` is stored, and call it where `" + name + "` is used";
     }

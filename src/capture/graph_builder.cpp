@@ -303,7 +303,8 @@ GraphBuilder::Site GraphBuilder::add_site(std::uint32_t from,
                                      location,
                                      builder_.intern(site.base),
                                      site.is_generated,
-                                     overrides_attribute_access(type)});
+                                     overrides_attribute_access(type),
+                                     site.in_dict});
     }
     const bool creates_value = (!site.by_holder || site.value == model::ValueOrigin::made) &&
                                base::origin_of_path(site.path) != base::Origin::standard_library;

@@ -119,6 +119,7 @@ void StoreSearch::add(PyCodeObject* code, int depth, const cyclewatch_store& sto
     StoreSite found;
     found.line = static_cast<std::uint32_t>(cyclewatch_line_at(code, store.offset));
     found.columns = columns_at(code, store.offset);
+    found.in_dict = store.in_dict != 0;
     found.value = depth > 0 ? ValueOrigin::unknown : origin_of_value(code, store, target_);
     if (variable != nullptr && variable == self_) {
         on_self.add(found);

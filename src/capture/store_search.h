@@ -25,6 +25,7 @@ struct StoreSite {
     model::ValueOrigin value = model::ValueOrigin::unknown;
     bool by_holder = false;              // a method of the holder's class stores it on `self`
     bool is_generated = false;           // in generated code; `path` and `line` locate the class
+    bool in_dict = false;                // in the instance's `__dict__`, so no setter is called
     bool holder_made_by_target = false;  // methods of the target's class create the holder
 
     [[nodiscard]] bool is_known() const noexcept {

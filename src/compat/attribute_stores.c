@@ -105,6 +105,7 @@ static int visit_if_store(const struct cyclewatch_operand_stack* stack,
     } else if (constant != NULL && is_dict_store(stack, at, constant)) {
         store.variable = cyclewatch_operand_at(stack, 1).of_variable;
         store.value = cyclewatch_operand_at(stack, 2);
+        store.in_dict = 1;
     } else if (!is_store_into(stack, at, outer->name, &store)) {
         return 0;
     }

@@ -33,6 +33,7 @@ enum cyclewatch_store_kind {
 struct cyclewatch_store {
     enum cyclewatch_store_kind kind;
     int variable;                     // the variable that holds the object; -1: unknown
+    int in_dict;                      // object.__dict__["name"] = value, which calls no setter
     struct cyclewatch_operand value;  // the stored value
     int offset;                       // byte offset in the code, for cyclewatch_line_at()
 };

@@ -148,6 +148,7 @@ struct AttributeSite {
     StringId base = kEmptyString;  // base class whose method contains `location`
     bool is_generated = false;     // stored by generated code; `location` is the class
     bool intercepted = false;      // the class overrides __getattribute__()
+    bool in_dict = false;  // stored in `__dict__`, so the setter of a property is not called
 };
 
 // Compressed sparse rows. The edges of node n are edges[first_edge[n] .. first_edge[n+1]).

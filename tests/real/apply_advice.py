@@ -33,6 +33,7 @@ from libraries import InstallError, install, pins_of  # noqa: E402
 
 CONTAINERS = ("list", "dict", "set", "tuple", "collections.OrderedDict", "collections.defaultdict")
 FIELDS = ("holder", "base_class", "label", "target", "location")
+CODE = {"property": "a property `", "method": "weakref.WeakMethod(", "partial": "function(ref()"}
 TIME_LIMIT = 400  # seconds, for one run of one case
 HELPERS = """
 import weakref as _advice_weakref
@@ -161,6 +162,7 @@ def first_card(module):
         "signature": findings[0].signature,
         "title": findings[0].title,
         "pattern": findings[0].pattern,
+        "advice": findings[0].advice,
         "cuts": cuts_of(findings[0]),
     }
 
@@ -207,7 +209,10 @@ def run_case(name, case, cache):
     card = child(case, program, libraries, cache)
     if not card.get("cuts"):
         return "no card", card.get("broken", "nothing found")
-    by_hand = [cut for cut in card["cuts"] if not kind_of(cut)]
+    # The card shows the code for the first reference; the others are changed in the same way.
+    code = CODE.get(kind_of(card["cuts"][0]), "")
+    is_other = "In code" in card["advice"] and code not in card["advice"]
+    by_hand = [cut for cut in card["cuts"] if is_other or not kind_of(cut)]
     if by_hand:
         return "not applied", f"{by_hand[0]['label']} of {by_hand[0]['holder']}"
     copy = (cache / "changed" / name / "site-packages").resolve()

@@ -37,6 +37,11 @@ class SlotChild:
         self.parent = parent
 
 
+class DictChild:
+    def __init__(self, parent):
+        self.__dict__["parent"] = parent
+
+
 class Order:
     def __init__(self, parent):
         self.parent = parent
@@ -69,6 +74,19 @@ def test_parent(parent):
     advice = advice_on(create)
     assert ("weakref.ref(" in advice) == supports_weakref(parent())
     assert ("weak references to Slots do not work" in advice) == (parent is Slots)
+
+
+@pytest.mark.parametrize("child", [Child, DictChild])
+def test_a_property_needs_a_store_that_calls_its_setter(child):
+    def create():
+        instance = Plain()
+        instance.data = owners.Buffer(10)
+        instance.child = child(instance)
+
+    advice = advice_on(create)
+    assert ("a property `parent`" in advice) == (child is Child)
+    where = "store `weakref.ref(value)` where the value of `parent` is stored"
+    assert (where in advice) == (child is DictChild)
 
 
 @pytest.mark.parametrize("container", [dict, collections.OrderedDict, collections.UserDict])
