@@ -18,11 +18,12 @@ from cyclewatch.watches import active_watch
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from torch.distributed import Store  # type: ignore[attr-defined]
+    from torch.distributed.debug._frontend import DebugHandler
 
     from cyclewatch import job_store
     from cyclewatch._native import Report
 
-__all__ = ["gather", "publish"]
+__all__ = ["debug_handler", "gather", "publish"]
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5  # seconds between two looks into the store
 
@@ -101,6 +102,35 @@ def gather(
     except RuntimeError as error:
         notes.append(f"The ranks are missing because {_failure(error)}.")
     return _merged(own, received, world_size, notes)
+
+
+def debug_handler() -> DebugHandler:
+    """Return a handler that shows the current reports on torch's debug server.
+
+    Call it on every rank before ``torch.distributed.debug.start_debug_server()``, and pass the
+    result to it. The server then has a page ``/cyclewatch`` with the report of the watch that is
+    active on each rank, and writes it to a file if ``enabled_dumps`` contains ``"cyclewatch"``::
+
+        from torch.distributed.debug._debug_handlers import default_handlers
+
+        handlers = [*default_handlers(), cyclewatch.distributed.debug_handler()]
+        torch.distributed.debug.start_debug_server(handlers=handlers)
+
+    A rank answers while its main thread waits in a collective operation. The debug server is not
+    protected, so a rank whose watch records values (``capture_values=True``) refuses to answer.
+    The server thread of the process is stopped when the interpreter exits.
+
+    Raises:
+        ImportError: This version of torch has no debug server, or jinja2 is not installed.
+
+    Examples:
+        >>> cyclewatch.distributed.debug_handler().dump_filename()
+        'cyclewatch'
+    """
+    from cyclewatch import debug_server  # imports torch's debug server
+
+    debug_server.register()
+    return debug_server.CycleWatchHandler()
 
 
 def _place() -> tuple[int, int]:

@@ -75,7 +75,14 @@ class Watch:
         1
     """
 
-    __slots__ = ("_autopsy", "_native_watch", "_never_freed", "_recorder", "_snapshot")
+    __slots__ = (
+        "_autopsy",
+        "_captures_values",
+        "_native_watch",
+        "_never_freed",
+        "_recorder",
+        "_snapshot",
+    )
 
     def __init__(
         self,
@@ -84,8 +91,10 @@ class Watch:
         recorder: MemoryRecorder | None = None,
         never_freed: bool = False,
         snapshot: SnapshotRecording | None = None,
+        captures_values: bool = False,
     ) -> None:
         """Internal; use :func:`watch`."""
+        self._captures_values = captures_values
         self._snapshot = snapshot
         self._never_freed = never_freed
         self._native_watch = native_watch
@@ -543,6 +552,7 @@ def start(
         _recorder(record_history, devices),
         never_freed,
         _snapshot_recording(snapshot, steps),
+        capture_values,
     )
     if autopsy is not None:
         autopsy.__enter__()

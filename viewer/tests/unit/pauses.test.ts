@@ -19,8 +19,10 @@ function pair(changes: Partial<CollectionSteps> = {}): Report {
 
 function grid(report: Report): Grid {
     const found = gridOf(report);
-    expect(found).toBeDefined();
-    return found as Grid;
+    if (found === undefined) {
+        throw new Error("the report has no grid");
+    }
+    return found;
 }
 
 test("a report of one process has no grid", () => {
@@ -54,9 +56,9 @@ test("freed and dead memory are layers if there is any", () => {
 
 test("a sample of the steps is scaled", () => {
     const report = pair({ every: 4 });
-    const { layers, every } = grid(report);
-    expect([every, layers[0]?.values[0]?.[0]]).toEqual([4, 12]);
-    expect(describeCell(report, grid(report), grid(report).layers[0]!, 0, 0)).toBe(
+    const found = grid(report);
+    expect(found.every).toBe(4);
+    expect(found.layers.map((layer) => describeCell(report, found, layer, 0, 0))[0]).toBe(
         "rank 0, steps 0 to 1: about 12.0 s in collections",
     );
 });
