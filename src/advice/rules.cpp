@@ -74,6 +74,22 @@ bool is_in_user_code(const model::Reference& reference) {
     return is_known(reference) && origin_of(reference) == base::Origin::user;
 }
 
+// True if no location of a reference to cut is known, and library code stores all other references
+// of the cycle.
+bool is_closed_by_library(const model::Finding& finding) {
+    const auto is_cut = [&finding](const model::Reference& reference) {
+        return std::ranges::any_of(finding.cut, [&reference](const model::Reference& cut) {
+            return cut.holder == reference.holder && cut.label == reference.label &&
+                   cut.target == reference.target;
+        });
+    };
+    return std::ranges::none_of(finding.cut, is_known) &&
+           std::ranges::any_of(finding.cycle, is_known) &&
+           std::ranges::all_of(finding.cycle, [&](const model::Reference& reference) {
+               return is_cut(reference) || (is_known(reference) && !is_in_user_code(reference));
+           });
+}
+
 // True if all known locations of the references to cut are in code of libraries or the standard
 // library, and no callable on the cycle is defined in user code: a library may store such a
 // callable, but the user can change it.
@@ -81,7 +97,7 @@ bool is_library_code(const model::Finding& finding) {
     const auto is_users_callable = [](const model::Reference& reference) {
         return is_function(reference.holder) && is_in_user_code(reference);
     };
-    return std::ranges::any_of(finding.cut, is_known) &&
+    return (std::ranges::any_of(finding.cut, is_known) || is_closed_by_library(finding)) &&
            std::ranges::none_of(finding.cut, is_in_user_code) &&
            !(finding.tie && is_in_user_code(finding.alternatives.front())) &&
            std::ranges::none_of(finding.cycle, is_users_callable);

@@ -37,6 +37,16 @@ constexpr std::uint32_t kMaxPerPair = 16;
 constexpr std::size_t kMaxItemClasses = 4;  // searched for code that fills one container
 constexpr std::size_t kMaxModules = 6;      // searched for the store of one attribute
 
+// True for an attribute that C code stores in a C object, such as the gradient of a tensor.
+bool is_c_property(PyTypeObject* type, std::string_view attribute) {
+    for (; type != nullptr; type = type->tp_base) {
+        if (PyObject* const found = find_in_dict(type->tp_dict, attribute); found != nullptr) {
+            return Py_IS_TYPE(found, &PyGetSetDescr_Type);
+        }
+    }
+    return false;
+}
+
 // The cache of attribute sites, one per process. REQUIRES: GIL held.
 AttributeSites& known_sites() {
     static AttributeSites& sites = *new AttributeSites;  // never destroyed: used until exit
@@ -282,10 +292,19 @@ GraphBuilder::Site GraphBuilder::add_site(std::uint32_t from,
     auto* const type = on_class ? reinterpret_cast<PyTypeObject*>(parent) : Py_TYPE(parent);
     StoreSite site =
         known_sites().find(type, builder_.text(attribute), Py_TYPE(named_[to]), on_class);
+    // Only a search for never freed memory shows references in C++ objects as attributes. A
+    // function of the library that stores the attribute, too, such as Tensor.__deepcopy__(), did
+    // not do it.
+    const bool is_in_c = hidden_ != nullptr && is_c_property(type, builder_.text(attribute));
+    const auto is_by_library = [&site] {
+        return base::origin_of_path(site.path) != base::Origin::user;
+    };
+    site = is_in_c && is_by_library() ? StoreSite{} : site;
     if (!on_class && site.line == 0 && site.value == model::ValueOrigin::unknown) {
         const bool made = site.holder_made_by_target;
         site = known_sites().find_outside(
             type, builder_.text(attribute), named_[to], modules_around(from));
+        site = is_in_c && is_by_library() ? StoreSite{} : site;
         site.holder_made_by_target = made;
     }
     if (!on_class && items_put_themselves(to, builder_.text(attribute))) {

@@ -342,6 +342,7 @@ static void visit_running_slots(struct thread_visit* state,
     const int variables = code->co_nlocalsplus;
     for (int i = 0; i < variables; ++i) {
         state->reference.name = cyclewatch_variable_name(code, i);
+        state->reference.index = i;
         visit_thread_slot(state, CYCLEWATCH_THREAD_LOCAL, object_in(frame->localsplus[i]));
     }
     state->reference.name = NULL;
@@ -378,6 +379,7 @@ static void visit_running_frames(struct thread_visit* state, const PyThreadState
         state->reference.code = code;
         state->reference.globals = frame->f_globals;
         state->reference.line = line_of(frame);
+        state->reference.instruction = _PyInterpreterFrame_LASTI(frame);
         state->reference.called_from_c = may_be_called_from_c(frame);
         visit_running_slots(state, frame, code);
         visit_thread_slot(state, CYCLEWATCH_THREAD_NAMESPACE, frame->f_locals);
@@ -389,6 +391,7 @@ static void visit_running_frames(struct thread_visit* state, const PyThreadState
     state->reference.code = NULL;
     state->reference.globals = NULL;
     state->reference.line = 0;
+    state->reference.instruction = 0;
     state->reference.depth = 0;
     state->reference.called_from_c = 0;
 }

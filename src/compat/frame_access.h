@@ -97,13 +97,15 @@ struct cyclewatch_thread_reference {
     PyObject* target;
     int is_stale;
     PyObject* name;  // LOCAL: an exact str; null if unknown
+    int index;       // LOCAL: of the variable (code_names.h)
     const PyThreadState* thread;
     // The frame that holds the reference; null and 0 if the reference is held by the thread's
     // state.
     PyCodeObject* code;
     PyObject* globals;
-    int line;   // 0: unknown
-    int depth;  // 0: the innermost frame of the thread
+    int line;                // 0: unknown
+    Py_ssize_t instruction;  // the index of the instruction that is being executed
+    int depth;               // 0: the innermost frame of the thread
     // True if C code may have called the frame's function. The calling C code may own a tuple of
     // the arguments.
     int called_from_c;

@@ -127,6 +127,23 @@ int cyclewatch_byte_offset(Py_ssize_t index) {
     return (int)(index * (Py_ssize_t)sizeof(_Py_CODEUNIT));
 }
 
+int cyclewatch_never_continues(int opcode) {
+    switch (opcode) {
+        case JUMP_FORWARD:
+        case JUMP_BACKWARD:
+        case JUMP_BACKWARD_NO_INTERRUPT:
+        case RETURN_VALUE:
+#ifdef RETURN_CONST
+        case RETURN_CONST:
+#endif
+        case RAISE_VARARGS:
+        case RERAISE:
+            return 1;
+        default:
+            return 0;
+    }
+}
+
 int cyclewatch_next_instruction(PyCodeObject* code, struct cyclewatch_instruction* instruction) {
     if (cyclewatch_layouts_failed || instruction->next >= Py_SIZE(code)) {
         return 0;
@@ -147,6 +164,11 @@ int cyclewatch_next_instruction(PyCodeObject* code, struct cyclewatch_instructio
 
 int cyclewatch_next_instruction(PyCodeObject* code, struct cyclewatch_instruction* instruction) {
     (void)code, (void)instruction;
+    return 0;
+}
+
+int cyclewatch_never_continues(int opcode) {
+    (void)opcode;
     return 0;
 }
 

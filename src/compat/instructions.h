@@ -26,6 +26,9 @@ struct cyclewatch_instruction {
 // yields and instructions with inline caches; attribute stores have no instrumented opcode.
 int cyclewatch_next_instruction(PyCodeObject* code, struct cyclewatch_instruction* instruction);
 
+// True if control never passes from an instruction with this opcode to the next one.
+int cyclewatch_never_continues(int opcode);
+
 // Converts the index of a code unit to the byte offset used by line tables.
 int cyclewatch_byte_offset(Py_ssize_t index);
 

@@ -168,22 +168,6 @@ static int jumps_forward(int opcode) {
     }
 }
 
-static int never_continues(int opcode) {
-    switch (opcode) {
-        case JUMP_FORWARD:
-        case JUMP_BACKWARD:
-        case RETURN_VALUE:
-#ifdef RETURN_CONST
-        case RETURN_CONST:
-#endif
-        case RAISE_VARARGS:
-        case RERAISE:
-            return 1;
-        default:
-            return 0;
-    }
-}
-
 // Applies any other instruction: the values that it pushes or may replace become unknown.
 static void follow_other(struct cyclewatch_operand_stack* stack, int opcode, int argument) {
     const int effect = PyCompile_OpcodeStackEffectWithJump(opcode, argument, 0);
@@ -354,7 +338,7 @@ int cyclewatch_visit_operands(PyCodeObject* code, cyclewatch_operands_visitor vi
         }
         result = visit(&stack, &at, arg);
         follow(&stack, code, &at);
-        stack.is_reached = !never_continues(at.opcode);
+        stack.is_reached = !cyclewatch_never_continues(at.opcode);
     }
     return result;
 }

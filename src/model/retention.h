@@ -43,6 +43,9 @@ struct PathRoot {
     RootKind kind = RootKind::c_code;
     std::string text;      // "train() local model", "module global app.cache", "C code of torch"
     std::string location;  // "path:line" of a running function, otherwise ""
+    // A variable whose value the function does not read again before it assigns the variable. Not
+    // part of the JSON document.
+    bool is_unread = false;
 
     friend bool operator==(const PathRoot&, const PathRoot&) = default;
 };

@@ -18,7 +18,8 @@ std::string key_of(const model::OwnerSummary& owner) {
            owner.path;
 }
 
-// The path without the contents of its brackets: "cache[]" for "cache['a'][3]".
+// The path without the contents of its brackets, and without the numbers in names: "cache[]" for
+// "cache['a'][3]", "layer.adapter_" for "layer.adapter_12".
 std::string without_brackets(std::string_view path) {
     std::string text;
     bool is_inside = false;
@@ -26,7 +27,9 @@ std::string without_brackets(std::string_view path) {
     for (const char each : path) {
         if (!is_inside) {
             is_inside = each == '[';
-            text += is_inside ? "[]" : std::string(1, each);
+            if (each < '0' || each > '9') {
+                text += is_inside ? "[]" : std::string(1, each);
+            }
         } else if (quote != 0) {
             quote = each == quote ? '\0' : quote;
         } else if (each == '\'' || each == '"') {

@@ -33,9 +33,10 @@ class GrowthTracker {
     static constexpr std::size_t kMaxGrowing = 100;
     static constexpr std::uint64_t kMinNodes = 20;
 
-    // Owners of one type on one device whose paths differ only in what is in brackets also form a
-    // group, such as a cache with one tensor of another shape for each key. It is classified as
-    // growing unless one of the groups of which it consists is growing.
+    // Owners of one type on one device whose paths differ only in what is in brackets, or in the
+    // numbers of names, also form a group, such as a cache with one tensor of another shape for
+    // each key. It is classified as growing unless one of the groups of which it consists is
+    // growing.
     //
     // Adds a census that was taken after `at` steps or seconds. Returns the groups that are growing
     // for the first time, fastest-growing first. Groups smaller than `min_bytes` are never

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <new>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -177,35 +178,67 @@ Py_ssize_t field_with(PyObject* holder, const PyObject* target) noexcept {
     return found;
 }
 
-// Finds objects that have no GC header but have a C field that refers to one of the targets.
-// Ignores instances of the is_value() types: they have no such fields, but one of their words could
-// equal the address of a target by chance.
+// Finds untracked objects that refer to one of the targets: objects without a GC header that have a
+// C field with the target, and containers, such as tuples of arrays, that the collector has stopped
+// tracking. Ignores instances of the is_value() types: they have no such fields, but one of their
+// words could equal the address of a target by chance.
 struct HeapGraph::UntrackedHolders {
     const std::unordered_set<PyObject*> targets;
     const collector::HiddenReferences& arrays;
     std::vector<std::pair<PyObject*, PyObject*>> found{};
-    std::unordered_set<PyObject*> seen{};
+    std::vector<PyObject*> containers{};
+    std::unordered_map<PyObject*, bool> known{};  // true: leads to a target
+    bool leads = false;                           // the container that is being visited
+    int nesting = 0;
     bool out_of_memory = false;
 
     static bool is_value(PyTypeObject* type) noexcept {
         return type == &PyLong_Type || type == &PyUnicode_Type || type == &PyFloat_Type ||
                type == &PyBytes_Type || type == &PyBool_Type || type == &PyCode_Type;
     }
+    static bool is_untracked_container(PyObject* object) noexcept {
+        return PyObject_IS_GC(object) != 0 && PyObject_GC_IsTracked(object) == 0;
+    }
     void consider(PyObject* object) noexcept {
-        if (object == nullptr || PyType_IS_GC(Py_TYPE(object)) != 0 || is_value(Py_TYPE(object))) {
+        if (object == nullptr || is_value(Py_TYPE(object))) {
             return;
         }
+        const bool has_header = PyType_IS_GC(Py_TYPE(object)) != 0;
         try {
-            if (seen.insert(object).second) {
-                for_each_field(object, [&](PyObject* field, Py_ssize_t /*offset*/) {
-                    if (targets.contains(field) && !is_of_array(object, field)) {
-                        found.emplace_back(object, field);
-                    }
-                });
+            leads = leads || targets.contains(object);
+            if (!has_header || is_untracked_container(object)) {
+                leads = look(object, has_header) || leads;
             }
         } catch (const std::bad_alloc&) {
             out_of_memory = true;
         }
+    }
+    // True if `object` refers to a target, or to an untracked object that does.
+    bool look(PyObject* object, bool is_container) {
+        constexpr int kMostNesting = 32;
+        if (const auto before = known.find(object); before != known.end()) {
+            return before->second;
+        }
+        known.emplace(object, false);
+        bool has_target = false;
+        if (!is_container) {
+            for_each_field(object, [&](PyObject* field, Py_ssize_t /*offset*/) {
+                if (targets.contains(field) && !is_of_array(object, field)) {
+                    found.emplace_back(object, field);
+                    has_target = true;
+                }
+            });
+        } else if (nesting < kMostNesting) {
+            const bool outer = std::exchange(leads, false);
+            ++nesting;
+            python::TypeTraversal(Py_TYPE(object)).visit<&visit>(object, this);
+            --nesting;
+            has_target = std::exchange(leads, outer);
+            if (has_target) {
+                containers.push_back(object);
+            }
+        }
+        return known[object] = has_target;
     }
     [[nodiscard]] bool is_of_array(PyObject* object, PyObject* field) const noexcept {
         return std::ranges::any_of(arrays.of(object),
@@ -233,6 +266,9 @@ void HeapGraph::add_untracked_holders(std::span<PyObject* const> targets) {
     }
     for (const auto& [holder, target] : holders.found) {
         add_untracked(holder);
+    }
+    for (PyObject* const container : holders.containers) {
+        add_untracked(container);
     }
     if (holders.out_of_memory) {
         throw std::bad_alloc();

@@ -36,11 +36,11 @@ class HeapGraph {
     // `objects`: all tracked objects, including frozen ones. The list must outlive the graph, which
     // may add objects to it. `target`: included even if the collector does not track it; may be
     // null. `ignored`: an object whose references are omitted; may be null. `untracked`: objects
-    // whose untracked holders are included if they refer to the object through a C field. Such a
-    // holder is, for example, a memory mapping. `library`: additional references, which only the
-    // owner's library can list (library_references.h). Includes the references from NumPy arrays
-    // (collector/object_arrays.h). Throws
-    // std::bad_alloc if out of memory.
+    // whose untracked holders are included: those that refer to the object through a C field, such
+    // as memory mappings, and containers that the collector has stopped tracking. `library`:
+    // additional references, which only the owner's library can list (library_references.h).
+    // Includes the references from NumPy arrays (collector/object_arrays.h). Throws std::bad_alloc
+    // if out of memory.
     HeapGraph(collector::TrackedObjects& objects,
               PyObject* target,
               PyObject* ignored,

@@ -327,6 +327,7 @@ model::PathRoot PathText::root() const {
         result.location = place(capture::path_of(root_->code),
                                 static_cast<std::uint32_t>(std::max(root_->line, 0)));
     }
+    result.is_unread = root_->is_unread();
     result.text = base::clean_text(text);
     return result;
 }

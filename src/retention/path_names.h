@@ -83,6 +83,9 @@ class PathText {
     // How to remove step `at`, as an instruction without a full stop; "" if that depends on the
     // program.
     [[nodiscard]] std::string remedy_for(std::size_t at) const;
+    // How to remove an object from the registry of the interpreter in which the path begins; "" if
+    // it begins elsewhere, or if the program cannot remove the object.
+    [[nodiscard]] std::string removal_from_registry() const;
     // How to end the call of another thread in which the path begins; "" if it begins elsewhere.
     [[nodiscard]] std::string end_of_thread() const;
     // True if code outside the holder's class adds the attribute of step `at` to an instance.
@@ -99,6 +102,9 @@ class PathText {
     [[nodiscard]] std::string removal_of(std::size_t at) const;
     // How to clear the functools.lru_cache to which step `at` belongs.
     [[nodiscard]] std::string clearing_of_cache(std::size_t at) const;
+    // How to remove the value of a variable from a context. `context`: an expression for it.
+    [[nodiscard]] std::string removal_from_context(std::size_t at,
+                                                   const std::string& context) const;
     // How to remove a variable of a frame of a function that has ended. `frame`: an expression for
     // the frame or its traceback.
     [[nodiscard]] std::string clearing_of_frame(std::size_t at, const std::string& frame) const;

@@ -61,6 +61,29 @@ std::int64_t most_items(PyObject* object) {
     return device::integer(limit.get()).value_or(0);
 }
 
+// True if the container of `step` stores the items of a queue.Queue or asyncio.Queue, to which
+// `holder` leads from the queue.
+bool is_of_queue(const Step& holder) {
+    for (PyTypeObject* type = holder.from == nullptr ? nullptr : Py_TYPE(holder.from);
+         type != nullptr;
+         type = type->tp_base) {
+        const capture::TypeName name = capture::name_of_type(type);
+        if (name.qualname == "Queue" &&
+            (name.module == "queue" || name.module == "asyncio.queues")) {
+            return holder.label.name == "queue" || holder.label.name == "_queue";
+        }
+    }
+    return false;
+}
+
+// True for a reference of a timer or task of asyncio to its context.
+bool is_context_of_asyncio(const Step& step) {
+    const std::string module =
+        step.from == nullptr ? "" : capture::name_of_type(Py_TYPE(step.from)).module;
+    return step.label.name == "_context" &&
+           (module == "_asyncio" || module.starts_with("asyncio."));
+}
+
 std::string remedy_of_hook(const Step& hook) {
     return "keep the handle that the registration of the " + hook.label.name +
            " returns, and call `handle.remove()`";
@@ -119,6 +142,13 @@ std::string PathText::removal_of(std::size_t at) const {
         case EdgeKind::key_value:
         case EdgeKind::captured_key_value:
         case EdgeKind::index:
+            if (step.from != nullptr && PyContext_CheckExact(step.from)) {
+                return removal_from_context(at, holder);
+            }
+            if (at > 0 && is_of_queue(steps_[at - 1]) && !holder_of(at - 1).empty()) {
+                return "take the items with `" + holder_of(at - 1) +
+                       ".get()` once nobody waits for them, or give the queue a `maxsize`";
+            }
             if (const std::int64_t most = most_items(step.from); most > 0 && !holder.empty()) {
                 return "lower `maxlen` of the deque `" + holder + "`, which keeps at most " +
                        base::format_count(static_cast<std::uint64_t>(most)) + " objects";
@@ -132,6 +162,33 @@ std::string PathText::removal_of(std::size_t at) const {
         default:
             return is_traceback(step) ? removal_of_traceback(at) : "";
     }
+}
+
+// A context does not support the deletion of a variable, but the variable can be set in it.
+std::string PathText::removal_from_context(std::size_t at, const std::string& context) const {
+    const std::string variable = base::clean_text(steps_[at].label.name);
+    if (context.empty() || (at == 0 && root_->kind == model::RootKind::context_variable)) {
+        return "reset the context variable with the token that `" + variable +
+               ".set()` returned, or call `" + variable + ".set(None)`";
+    }
+    const std::string removal = "call `" + context + ".run(" + variable + ".set, None)`";
+    return at > 0 && is_context_of_asyncio(steps_[at - 1])
+               ? removal +
+                     ", or pass `context=contextvars.Context()` to the call that creates the " +
+                     std::string(base::last_part(full_name(steps_[at - 1].from)))
+               : removal;
+}
+
+std::string PathText::removal_from_registry() const {
+    if (root_ == nullptr || root_->registry == nullptr || steps_.empty() ||
+        std::string_view(root_->registry) != "atexit callbacks") {
+        return {};
+    }
+    PyObject* const registered = steps_.front().to;
+    return "call `atexit.unregister()` with " +
+           (PyCallable_Check(registered) != 0 ? "the " + full_name(registered)
+                                              : "the function that has this argument") +
+           " once it is no longer needed, or register a function that does not refer to the object";
 }
 
 std::string PathText::end_of_thread() const {

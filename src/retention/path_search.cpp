@@ -443,16 +443,23 @@ PathFinder::PathFinder(const HeapGraph& graph,
 
 PathFinder::~PathFinder() = default;
 
-SearchResult PathFinder::find(std::uint32_t target, std::size_t count) {
+SearchResult PathFinder::find(std::uint32_t target,
+                              std::size_t count,
+                              const std::unordered_set<std::uint32_t>& avoided) {
     if (search_ == nullptr) {  // created on first use, because its arrays are large
         search_ = std::make_unique<Search>(graph_, roots_);
     }
     SearchResult result;
-    Used disjoint{ignored_, {}, {}};
-    Used other_roots{ignored_, {}, {}};
+    Used disjoint{ignored_, {}, avoided};
+    Used other_roots{ignored_, {}, avoided};
     while (result.paths.size() < count) {
         VisitLimit* const limit = result.paths.empty() ? nullptr : &limit_;
         std::optional<RawPath> path = search_->find(target, disjoint, Names::named, limit);
+        if (!path && result.paths.empty() && !avoided.empty()) {
+            disjoint.roots.clear();
+            other_roots.roots.clear();
+            path = search_->find(target, disjoint, Names::named);
+        }
         if (!path && result.paths.empty()) {
             result.in_cycle = search_->has_holder();
             path = search_->find(target, disjoint, Names::anonymous);

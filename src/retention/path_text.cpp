@@ -107,6 +107,18 @@ std::string field_name(PyObject* tuple, std::uint32_t index) {
     return {};
 }
 
+// True for a module whose children are its items: `layer['name']`, not `layer.name`.
+bool is_dict_of_children(PyObject* module) {
+    for (PyTypeObject* type = module == nullptr ? nullptr : Py_TYPE(module); type != nullptr;
+         type = type->tp_base) {
+        const capture::TypeName name = capture::name_of_type(type);
+        if (name.module == "torch.nn.modules.container") {
+            return name.qualname == "ModuleDict" || name.qualname == "ParameterDict";
+        }
+    }
+    return false;
+}
+
 // Reduces a path of objects to the references that a programmer would write.
 class Folding {
   public:
@@ -134,6 +146,10 @@ class Folding {
             }
             if (root_ != nullptr && root_->is_namespace && at_ == 0) {
                 name_in_namespace(label, target);
+            }
+            if (role_ == PartRole::nn_children && label.kind == EdgeKind::attribute &&
+                is_dict_of_children(holder_)) {
+                label.kind = EdgeKind::key_value;
             }
             if (holder_ != nullptr && is_lru_cache(holder_) && PyDict_CheckExact(holder) &&
                 label.kind != EdgeKind::dict_key) {
@@ -324,6 +340,13 @@ CutChoice choose_cut(const std::vector<Step>& steps,
     return best;
 }
 
+// True for an attribute of the object in a local variable, unless other code has added it: it may
+// be a part that the object needs.
+bool is_own_attribute(const CutChoice& cut, const std::vector<Step>& steps) {
+    return cut.step == 1 && cut.rank == CutRank::attribute &&
+           steps.front().label.kind == EdgeKind::local;
+}
+
 bool uses_library(const HeapGraph& graph, const RawPath& path) {
     for (std::size_t i = 1; i < path.nodes.size(); ++i) {
         if (graph.library_reference(path.nodes[i - 1], path.nodes[i]) != nullptr) {
@@ -447,6 +470,16 @@ model::RetentionPath describe(const HeapGraph& graph,
         if (std::string remedy = text.remedy_for(cut.step); !remedy.empty()) {
             result.remedy = std::move(remedy);
         }
+    }
+    if (const std::string remedy = text.removal_from_registry();
+        cut.rank == CutRank::never && !remedy.empty()) {
+        set_cut(result, 0, path.frees[steps.front().cut_at], uses_library(graph, path));
+        result.remedy = remedy;
+    }
+    if (cut.frees && path.frees.front() && result.root.is_unread && is_own_attribute(cut, steps)) {
+        result.remedy = result.remedy.value_or("") + ", or delete the variable `" +
+                        base::clean_text(steps.front().label.name) +
+                        "`, which its function does not read again";
     }
     use_single_action(result, single_action(graph, roots, path, text.end_of_thread()));
     return result;

@@ -219,6 +219,11 @@ struct Roots::ThreadVisit {
         root.code = reference.code;
         root.globals = reference.globals;
         root.line = reference.line;
+        const bool is_shared = PyCell_Check(reference.target) && Py_REFCNT(reference.target) > 1;
+        if (reference.slot == CYCLEWATCH_THREAD_LOCAL && !is_shared) {
+            root.variable = reference.index;
+            root.instruction = reference.instruction;
+        }
         if (root.is_namespace) {
             add_namespace(reference, root);
         } else {

@@ -15,6 +15,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "compat/variable_reads.h"
 #include "model/retention.h"
 #include "retention/heap_graph.h"
 
@@ -35,6 +36,10 @@ struct Root {
     PyCodeObject* code = nullptr;  // of a running function
     PyObject* globals = nullptr;
     int line = 0;
+    // For a variable of a running function that no other function captures: its index, and the
+    // index of the instruction that is being executed; see compat/variable_reads.h. Otherwise -1.
+    int variable = -1;
+    Py_ssize_t instruction = -1;
     // threading.get_ident() of the root's thread; 0 for the calling thread and for namespaces.
     unsigned long thread = 0;
     int signal = 0;              // for a signal handler: the signal number
@@ -43,6 +48,12 @@ struct Root {
     // For an object in a registry of the interpreter: the names of the registry and of the object.
     const char* registry = nullptr;
     const char* registry_variable = nullptr;
+
+    // True for a variable of a running function that does not read the variable again before it
+    // assigns it.
+    [[nodiscard]] bool is_unread() const {
+        return variable >= 0 && cyclewatch_is_read_again(code, variable, instruction) == 0;
+    }
 };
 
 // The threading.Thread whose threading.get_ident() is `identifier`, borrowed; null if unknown.

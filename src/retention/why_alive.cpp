@@ -137,15 +137,36 @@ HolderSearch::HolderSearch(collector::TrackedObjects& objects,
     graph_.drop_index(owned);
 }
 
-std::vector<model::RetentionPath> HolderSearch::paths(PyObject* object, std::size_t count) {
+std::vector<model::RetentionPath> HolderSearch::paths_avoiding(
+    PyObject* object, std::size_t count, const std::unordered_set<std::uint32_t>& roots) {
     std::vector<model::RetentionPath> paths;
     const std::uint32_t target = graph_.node_of(object);
     if (target != HeapGraph::kAbsent) {
-        for (const RawPath& path : finder_.find(target, count).paths) {
+        for (const RawPath& path : finder_.find(target, count, roots).paths) {
             paths.push_back(describe(graph_, roots_, path, labels_));
         }
     }
     return paths;
+}
+
+std::vector<model::RetentionPath> HolderSearch::paths(PyObject* object, std::size_t count) {
+    return paths_avoiding(object, count, {});
+}
+
+std::vector<model::RetentionPath> HolderSearch::carrier_paths(PyObject* object, std::size_t count) {
+    return paths_avoiding(object, count, unread_variables());
+}
+
+const std::unordered_set<std::uint32_t>& HolderSearch::unread_variables() {
+    if (!unread_) {
+        unread_.emplace();
+        for (const Root& root : roots_.all()) {
+            if (root.is_unread()) {
+                unread_->insert(roots_.index_of(root));
+            }
+        }
+    }
+    return *unread_;
 }
 
 bool HolderSearch::is_collection(std::uint32_t node) const {

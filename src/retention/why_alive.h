@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -57,6 +58,11 @@ class HolderSearch {
                  Keys keys);
     // Empty if the object is not tracked or not in `owned`, or if there is no path.
     [[nodiscard]] std::vector<model::RetentionPath> paths(PyObject* object, std::size_t count);
+    // Like paths(), but prefers paths that do not begin at a variable that its function assigns
+    // again without reading it. Such a variable does not carry the object to the next step of a
+    // loop.
+    [[nodiscard]] std::vector<model::RetentionPath> carrier_paths(PyObject* object,
+                                                                  std::size_t count);
 
     // The graph nodes of the lists, sets, deques and large dicts that refer to the object, sorted.
     // Empty if anything else refers to the object. Objects with equal results have the same
@@ -69,12 +75,16 @@ class HolderSearch {
 
   private:
     [[nodiscard]] bool is_collection(std::uint32_t node) const;
+    [[nodiscard]] const std::unordered_set<std::uint32_t>& unread_variables();
+    [[nodiscard]] std::vector<model::RetentionPath> paths_avoiding(
+        PyObject* object, std::size_t count, const std::unordered_set<std::uint32_t>& roots);
 
     HeapGraph graph_;
     Roots roots_;
     PathFinder finder_;
     Labels labels_;
-    std::unordered_map<std::uint32_t, bool> collections_;  // the results of is_collection()
+    std::optional<std::unordered_set<std::uint32_t>> unread_;  // unread_variables()
+    std::unordered_map<std::uint32_t, bool> collections_;      // the results of is_collection()
 };
 
 }  // namespace cyclewatch::retention

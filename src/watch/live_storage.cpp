@@ -46,13 +46,6 @@ bool is_optimizer_state(const model::RetentionPath& path) {
     });
 }
 
-// True if the path continues through the autograd graph of a tensor.
-bool is_in_graph(const model::RetentionPath& path) {
-    return std::ranges::any_of(path.references, [](const model::Reference& reference) {
-        return reference.label == "grad_fn";
-    });
-}
-
 // True if `tensor` is known to be the result of an operation. REQUIRES: not inside a collection.
 bool is_computed(PyObject* tensor) {
     // The attribute getters of a subclass may run user code.
@@ -85,6 +78,12 @@ bool is_only_part(device::OwnerReader& reader, PyObject* owner, const LiveStorag
 }
 
 }  // namespace
+
+bool is_in_graph(const model::RetentionPath& path) {
+    return std::ranges::any_of(path.references, [](const model::Reference& reference) {
+        return reference.label == "grad_fn";
+    });
+}
 
 std::vector<LiveStorage> storages_of(const CapturedCollection& read,
                                      std::span<PyObject* const> objects) {

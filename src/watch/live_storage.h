@@ -37,6 +37,9 @@ struct LiveStorage {
 // True if `storage` belongs to a torch tensor, and C code is the only known holder of the tensor.
 [[nodiscard]] bool is_held_by_c_code(const LiveStorage& storage);
 
+// True if the path continues through the autograd graph of a tensor.
+[[nodiscard]] bool is_in_graph(const model::RetentionPath& path);
+
 // What the storage is used for. REQUIRES: not inside a collection, and the paths of `storage`.
 [[nodiscard]] model::OwnerCategory category_of(const LiveStorage& storage);
 

@@ -156,6 +156,12 @@ constexpr std::size_t kShownPaths = 2;
 void find_paths(LiveStorage& storage, PyObject* object, retention::HolderSearch& search) {
     const PendingOwner* const part = part_of(storage);
     storage.paths = search.paths(object, kShownPaths);
+    const bool has_graph =
+        storage.graph_nodes > 0 || std::ranges::any_of(storage.paths, &is_in_graph);
+    if (has_graph && !storage.paths.empty() && storage.paths.front().root.is_unread) {
+        // A graph grows through the variable or object that carries it to the next step.
+        storage.paths = search.carrier_paths(object, kShownPaths);
+    }
     // Paths that end in an attribute come first. For example, a parameter is an attribute of its
     // module, but also an item of a list in the optimizer.
     std::stable_partition(storage.paths.begin(), storage.paths.end(), &ends_in_attribute);

@@ -95,9 +95,11 @@ The following {count} public reports were chosen by what people report, not by w
 do. Their programs and right answers were written, and committed, before the first run, by somebody
 who had read only the README and the guide. Each program ran once. The verdict is
 {counts}: {share} of the first answers are
-right. Only the three harmful remedies have been mended since. The remedies of all rows that are
-*right* or *partly* were applied to copies of the programs, except for matplotlib #8519 and the two
-rows without a remedy.
+right. The remedies of all rows that are *right* or *partly* were applied to copies of the programs,
+except for matplotlib #8519 and the two rows without a remedy.
+Since then, the three harmful remedies and the kinds of metta #1139, pytorch #2198, peft #738,
+jiminy #679, llama-agents #485, mlx-openai-server #269, reformatters #477, matplotlib #8519 and
+pytorch #51978 have been mended, and the remedy of diffusers #9543 also names the variable.
 After the remedies for ipython #11572 and matplotlib #25470, the next collection frees the memory.
 The kinds of pytorch #82528, pytorch #51978, WhatDreamsCost-ComfyUI #212 and numpy #1601 were known
 before. The misses by kind:

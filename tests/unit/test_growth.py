@@ -150,6 +150,66 @@ def test_graph_that_grows_without_tensors_is_named_by_its_holder(torch):
     assert f"an autograd graph of {growing.graph_nodes} nodes" in str(growing)
 
 
+def test_graph_is_attributed_to_what_carries_it_to_the_next_step(torch):
+    """Not to a variable that the next step assigns without reading it."""
+    weight = torch.full((32,), 0.5, requires_grad=True)
+
+    def recur():
+        carried = {"state": torch.ones(32)}
+        with cyclewatch.watch(**SETTINGS) as watch:
+            for number in range(12):
+                fresh = torch.tanh(carried["state"] * weight)
+                carried["state"] = fresh
+                watch.step(number)
+        return watch.report()
+
+    report = recur()
+    assert growing_in(report, "local fresh") == []
+    assert growing_in(report, "local carried")
+
+
+def test_graph_is_attributed_to_the_variable_that_the_next_step_reads(torch):
+    weight = torch.full((32,), 0.5, requires_grad=True)
+
+    def recur():
+        hidden = (torch.ones(32),)
+        with cyclewatch.watch(**SETTINGS) as watch:
+            for number in range(12):
+                state = torch.tanh(hidden[0] * weight)
+                output, hidden = torch.sin(state), (torch.cos(state),)
+                watch.step(number)
+            del output
+        return watch.report()
+
+    report = recur()
+    growing = [each for each in report.growing if each.graph_nodes or "grad_fn" in each.held_by]
+    assert growing
+    assert [each.held_by for each in growing if "local hidden" not in each.held_by] == []
+
+
+def test_objects_that_are_added_under_new_names_grow(frozen_heap, buffers_are_owners):
+    layer = Average()
+
+    def adapt(number):
+        setattr(layer, f"adapter_{number}", owners.Buffer(1024))
+
+    report = run(adapt).report()
+    [growing] = growing_in(report, "layer.adapter_")
+    assert growing.count == 6
+
+
+def test_children_of_a_module_dict_grow(torch):
+    layer = torch.nn.ModuleDict()
+
+    def adapt(number):
+        layer["abcdefgh"[number]] = torch.nn.Linear(512, 32, bias=False)
+
+    report = run(adapt, steps=8).report()
+    [growing] = growing_in(report, "layer[")
+    assert growing.held_by.endswith("'].weight")
+    assert growing.remedy.startswith("remove items such as `layer['")
+
+
 class Buffer:
     """Owns memory."""
 

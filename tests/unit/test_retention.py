@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """why_alive() and assert_released(): the references that lead to an object."""
 
+import asyncio
 import atexit
 import codecs
 import collections
 import contextlib
+import contextvars
 import ctypes
 import functools
 import gc
 import inspect
+import queue
 import re
 import signal
 import sys
@@ -93,10 +96,93 @@ def test_local_variable_of_an_outer_function():
     assert (path.cut.label, path.cut_frees) == (".part", True)
     assert repr(path.cut) == f"<Reference model.part -> {__name__}.Thing>"
     stored = f"(test_retention.py:{line - 1})"
-    assert path.remedy in (
+    assert path.remedy.removesuffix(
+        ", or delete the variable `model`, which its function does not read again"
+    ) in (
         "delete `model.part` or set it to None",
         f"delete `model.part` or set it to None {stored}",
     )
+
+
+def last_use(model):
+    return weakref.ref(model.part)
+
+
+def assigned_after():
+    model = Registry()
+    model.part = Thing()
+    (path,) = cyclewatch.why_alive(last_use(model))
+    model = None
+    return path, model
+
+
+def read_after():
+    model = Registry()
+    model.part = Thing()
+    (path,) = cyclewatch.why_alive(last_use(model))
+    return path, model
+
+
+def read_in_the_next_step():
+    model, paths = Registry(), []
+    model.part = Thing()
+    for _ in range(2):
+        paths += cyclewatch.why_alive(last_use(model))
+    return paths[0], None
+
+
+def assigned_in_the_next_step():
+    paths = []
+    for _ in range(2):
+        model = Registry()
+        model.part = Thing()
+        paths += cyclewatch.why_alive(last_use(model))
+    return paths[0], None
+
+
+def read_if_it_fails():
+    model = Registry()
+    model.part = Thing()
+    try:
+        (path,) = cyclewatch.why_alive(last_use(model))
+    except ValueError:
+        return model, None
+    return path, None
+
+
+def captured_before():
+    model = Registry()
+    model.part = Thing()
+    [model for _ in range(1)]
+    reference = last_use(model)
+    (lambda: model)()
+    return cyclewatch.why_alive(reference)[0], None
+
+
+def captured():
+    model = Registry()
+    model.part = Thing()
+    shared.append(lambda: model)
+    return cyclewatch.why_alive(last_use(model))[0], None
+
+
+@pytest.mark.parametrize(
+    "function, is_read_again",
+    [
+        (assigned_after, False),
+        (read_after, True),
+        (read_in_the_next_step, True),
+        (assigned_in_the_next_step, False),
+        (read_if_it_fails, True),
+        (captured_before, False),
+        (captured, True),
+    ],
+)
+def test_a_variable_that_is_not_read_again_may_be_deleted(function, is_read_again):
+    path, _ = function()
+    assert str(path).endswith("model.part")
+    alternative = ", or delete the variable `model`, which its function does not read again"
+    assert path.remedy.endswith(alternative) != is_read_again
 
 
 def remember(thing, value):
@@ -379,6 +465,88 @@ def test_a_bounded_deque_names_its_limit():
     shared[0] = collections.deque([Thing()])
     path = cyclewatch.why_alive(weakref.ref(shared[0][0]))[0]
     assert path.remedy == "remove `shared[0][0]`"
+
+
+def test_an_item_of_a_queue_is_taken():
+    def abandoned():
+        shared.append(queue.Queue())
+        shared[0].put(Thing())
+        return weakref.ref(shared[0].queue[0])
+
+    reference = abandoned()
+    (path,) = cyclewatch.why_alive(reference)
+    assert path.remedy == (
+        "take the items with `shared[0].get()` once nobody waits for them, or give the queue a "
+        "`maxsize`"
+    )
+    follow(path.remedy, shared=shared)
+    assert reference() is None
+
+
+setting = contextvars.ContextVar("setting")
+
+
+def test_a_variable_of_a_context_is_set_in_it():
+    def keep():
+        thing = Thing()
+        shared.append(contextvars.Context())
+        shared[0].run(setting.set, thing)
+        return weakref.ref(thing)
+
+    reference = keep()
+    (path,) = cyclewatch.why_alive(reference)
+    assert path.remedy == "call `shared[0].run(setting.set, None)`"
+    follow(path.remedy, shared=shared, setting=setting)
+    assert reference() is None
+
+
+def test_the_context_of_a_timer_can_be_empty():
+    def start(loop):
+        thing = Thing()
+        context = contextvars.Context()
+        context.run(setting.set, thing)
+        shared.append(loop.call_later(60, print, context=context))
+        return weakref.ref(thing)
+
+    with contextlib.closing(asyncio.new_event_loop()) as loop:
+        reference = start(loop)
+        (path, *_) = cyclewatch.why_alive(reference)
+        assert path.remedy == (
+            "call `shared[0]._context.run(setting.set, None)`, or pass "
+            "`context=contextvars.Context()` to the call that creates the TimerHandle"
+        )
+        follow(path.remedy, shared=shared, setting=setting)
+        assert reference() is None
+
+
+def test_a_variable_of_the_current_context_is_reset():
+    def configure():
+        thing = Thing()
+        shared.append(setting.set(thing))
+        return weakref.ref(thing)
+
+    reference = configure()
+    (path, *_) = cyclewatch.why_alive(reference)  # the token also refers to the context
+    assert path.remedy == (
+        "reset the context variable with the token that `setting.set()` returned, or call "
+        "`setting.set(None)`"
+    )
+    setting.reset(shared.pop())
+    assert reference() is None
+
+
+def test_an_array_in_a_tuple_that_the_collector_has_stopped_tracking():
+    numpy = pytest.importorskip("numpy")
+    shared.append((1, (2, numpy.ones(10))))
+    reference = weakref.ref(shared[0][1][1])
+    gc.collect()
+    gc.collect()  # the inner tuple was still tracked
+    assert not gc.is_tracked(shared[0])
+    (path,) = cyclewatch.why_alive(reference)
+    assert str(path).endswith("shared -> shared[0][1][1]")
+    assert path.remedy == "remove `shared[0]`"
+    del shared[0]
+    assert reference() is None
 
 
 def hide_cache():
@@ -722,8 +890,40 @@ def test_argument_of_a_function_registered_with_atexit(unregister):
         unregister(atexit.unregister, print)
         return weakref.ref(thing)
 
-    (path,) = cyclewatch.why_alive(registered(Thing()), 1)
+    reference = registered(Thing())
+    (path,) = cyclewatch.why_alive(reference, 1)
     assert path.root.text == "atexit callbacks"
+    assert path.remedy.startswith(
+        "call `atexit.unregister()` with the function that has this argument once it is no longer "
+    )
+    atexit.unregister(print)
+    assert reference() is None
+
+
+class Server:
+    def close(self):
+        """Called at exit."""
+
+
+@pytest.mark.usefixtures("has_gil")
+def test_method_registered_with_atexit(unregister):
+    def start():
+        server = Server()
+        atexit.register(server.close)
+        shared.append(weakref.WeakMethod(server.close))
+        return weakref.ref(server)
+
+    reference = start()
+    unregister(lambda: atexit.unregister(shared[0]()))
+    (path,) = cyclewatch.why_alive(reference)
+    assert (path.cut_frees, path.remedy) == (
+        True,
+        "call `atexit.unregister()` with the bound method "
+        f"{__name__}.Server.close once it is no longer needed, or register a function that does "
+        "not refer to the object",
+    )
+    atexit.unregister(shared[0]())
+    assert reference() is None
 
 
 @pytest.mark.usefixtures("has_gil")

@@ -106,6 +106,8 @@ TEST(Rules, CycleThatOnlyLibraryCodeStoresHasTheStatusLibrary) {
     const model::Reference attribute{"Model", ".trainer", "lib.Trainer", kUser, "", {}};
     const model::Reference method{
         "bound method Model.step", "__self__", "lib.Trainer", kUser, "", {}};
+    const model::Reference stored_by_library{"Model", ".trainer", "lib.Trainer", kLibrary, "", {}};
+    const model::Reference unknown{"Model", ".trainer", "lib.Trainer", "", "", {}};
     const struct {
         model::Finding finding;
         model::Status status;
@@ -116,6 +118,8 @@ TEST(Rules, CycleThatOnlyLibraryCodeStoresHasTheStatusLibrary) {
         {with_locations(kUser, attribute), model::Status::fresh},
         {with_locations("", attribute), model::Status::fresh},
         {with_locations(kLibrary, method), model::Status::fresh},
+        {with_locations("", stored_by_library), model::Status::library},
+        {with_locations("", unknown), model::Status::fresh},
     };
     for (const auto& one : cases) {
         model::Finding finding = one.finding;

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Determines whether a running function reads a variable again before it assigns the variable.
+#pragma once
+
+#include <Python.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// True if the code may read the present value of `variable` after `instruction`, the index of the
+// instruction that is being executed. `variable`: an index into the frame's variables
+// (code_names.h). A variable in a cell must have no other function that refers to the cell. Also
+// true if this cannot be determined, for example because an instruction is unreadable. Takes
+// exception handlers into account, but not locals(). REQUIRES: as instructions.h. RUNS PYTHON:
+// never. ALLOCATES: no.
+int cyclewatch_is_read_again(PyCodeObject* code, int variable, Py_ssize_t instruction);
+
+#ifdef __cplusplus
+}
+#endif
