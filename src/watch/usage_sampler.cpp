@@ -34,7 +34,7 @@ using Seconds = std::chrono::duration<double>;
 constexpr Seconds kPeriod{0.1};
 constexpr double kShare = 0.0005;  // of a core
 // malloc() of the program may wait for a sample. After a longer sample, there are no others.
-constexpr Seconds kLongestHeapSample{0.001};
+constexpr Seconds kLongestHeapSample{0.01};
 constexpr int kMostDevices = 16;
 constexpr int kSamplesPerSearch = 64;  // for the devices that torch uses
 
@@ -179,10 +179,10 @@ class Sampler {
 
     void run(std::uint64_t number) noexcept {
         Counters counters;
+        Seconds last = processor_time();
         std::unique_lock lock(mutex_);
         while (is_wanted(number)) {
             lock.unlock();  // the samples may wait for the GIL
-            const Seconds began = processor_time();
             std::vector<Sample> samples;
             try {
                 samples = counters.read();
@@ -190,7 +190,9 @@ class Sampler {
             }
             lock.lock();
             add_samples(samples);
-            const Seconds pause = std::max(kPeriod, (processor_time() - began) / kShare);
+            const Seconds now = processor_time();  // includes the time to wake up
+            const Seconds pause = std::max(kPeriod, (now - last) / kShare);
+            last = now;
             wake_.wait_for(lock, pause, [this, number] { return !is_wanted(number); });
         }
         has_ended_ = has_ended_ || number == current_run_;
