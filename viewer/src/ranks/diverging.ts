@@ -31,9 +31,16 @@ function samplesByProcess(report: Report): MemorySamples[] {
             found.set(samples.process, samples);
         }
     }
-    const all = [...found.values()];
-    const onGpu = all.filter(({ device }) => device !== "cpu");
-    return onGpu.length > 0 ? onGpu : all;
+    return mostAlike([...found.values()]);
+}
+
+// The samples that most processes have: others count something else and cannot be compared with them.
+function mostAlike(all: readonly MemorySamples[]): MemorySamples[] {
+    const groups = new Map<string, MemorySamples[]>();
+    for (const samples of all) {
+        groups.set(samples.source, [...(groups.get(samples.source) ?? []), samples]);
+    }
+    return [...groups.values()].sort((a, b) => b.length - a.length)[0] ?? [];
 }
 
 function valueAt({ times, highest }: MemorySamples, at: number): number {

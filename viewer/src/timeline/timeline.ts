@@ -165,7 +165,8 @@ export function drawTimeline(state: State): void {
             ? `${chosen.device} memory over the run`
             : titleOf(chosen.teeth);
         readout.textContent = overview(chosen);
-        chart.show(chosen, state.report.stats.elapsed);
+        // The sum of several processes is not the duration of any.
+        chart.show(chosen, state.report.processes.length > 1 ? 0 : state.report.stats.elapsed);
         legend.replaceChildren(...keys(chosen, chart.floor));
     };
     if (series.length > 1) {

@@ -167,6 +167,14 @@ test("the process that differs from the others comes first", () => {
     expect(comparison?.median.bytes[0]).toBe(101.5);
 });
 
+test("only samples of the same kind are compared", () => {
+    const report = job(100, 101, 102, 900);
+    report.memory_samples?.slice(3).forEach((samples) => (samples.source = "resident memory"));
+    const comparison = compare(report);
+    expect(comparison?.lines.map(({ process }) => process).sort()).toEqual([0, 1, 2]);
+    expect(comparison?.diverging).toBe(false);
+});
+
 test("small differences, two processes and single processes are not highlighted", () => {
     expect(compare(job(100, 101, 103, 102))?.diverging).toBe(false);
     expect(compare(job(100, 200, 300, 400))?.diverging).toBe(false); // no typical process
