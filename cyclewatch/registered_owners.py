@@ -25,9 +25,10 @@ def register_owner(owner_type: type, reader: Callable[[Any], Mapping[str, object
 
     The reader is called during a collection, on the collecting thread, with an object that is
     about to be freed. It must be fast and must not keep a reference to the object. If the reader
-    raises an Exception, the object is skipped and counted; the reader's first exception is passed
-    to ``sys.unraisablehook``. Other exceptions, such as KeyboardInterrupt, are raised on the main
-    thread after the collection. An invalid result, such as more than 2**48 bytes, is logged once.
+    raises an Exception or returns an invalid result, such as more than 2**48 bytes, the object is
+    skipped and counted; the reader's first exception, or a TypeError that describes the result, is
+    passed to ``sys.unraisablehook``. Other exceptions, such as KeyboardInterrupt, are raised on the
+    main thread after the collection.
     Only the first 64 dimensions of a shape and the first 1,000 characters of a string are read.
 
     Registering a type again replaces its reader.

@@ -58,10 +58,6 @@ class OwnerRegistry {
                                const TorchLayout& layout,
                                collector::HiddenReferences& hidden);
 
-    // Returns and clears the messages about readers that returned invalid results. There is at most
-    // one message per registration.
-    [[nodiscard]] std::vector<std::string> take_failures() { return registered_.take_failures(); }
-
   private:
     std::uint32_t version_ = 0;
     RegisteredReader registered_;

@@ -254,7 +254,6 @@ void Pipeline::after_sweep(const collector::CollectionOutcome& outcome, const Wa
     forget_resurrected(*captured);
     report(*captured, record, watches, collection_);
     forget_freed_storages(watches);
-    log_failed_readers(watches);
     if (collection_.unreachable > collection_.reclaimed && mark_resurrected(*captured)) {
         keep_resurrected(std::move(captured), record, watches);
     }
@@ -454,7 +453,6 @@ void Pipeline::scan_each(const std::shared_ptr<Watch>& watch,
     current.unreachable = unreachable;
     current.own = Clock::now() - current.started;
     count(current, {watch});
-    log_failed_readers({watch});
 }
 
 void Pipeline::scan_arrays(const std::shared_ptr<Watch>& watch,
@@ -543,7 +541,6 @@ void Pipeline::find_never_freed(const std::shared_ptr<Watch>& watch,
     }
     current.own = Clock::now() - current.started;
     count(current, {watch});
-    log_failed_readers({watch});
 }
 
 // Returns the number of objects that the libraries created.
@@ -691,14 +688,6 @@ void Pipeline::log_contradictions(const CapturedCollection& captured, const Watc
             watch->log(kWarning,
                        base::clean_text(type) + " " + contradiction.description +
                            ". Such owners are not reported, but counted.");
-        }
-    }
-}
-
-void Pipeline::log_failed_readers(const Watches& watches) {
-    for (const std::string& failure : registry_.take_failures()) {
-        for (const auto& watch : watches) {
-            watch->log(kWarning, failure);
         }
     }
 }

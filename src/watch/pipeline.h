@@ -171,7 +171,6 @@ class Pipeline {
                                                       Clock::time_point now);
     static void count_omissions(Watch& watch, const CapturedCollection& captured);
     void log_contradictions(const CapturedCollection& captured, const Watches& watches);
-    void log_failed_readers(const Watches& watches);
 
     device::OwnerRegistry registry_;
     device::OwnerDetector detector_;

@@ -400,3 +400,21 @@ def test_search_for_further_paths_is_limited():
     assert len(found[-1]) == 1
     assert len(cyclewatch.why_alive(first[0].weight)) == 2
     del crowd
+
+
+def test_a_reader_with_an_invalid_result_is_told_once(monkeypatch):
+    class Owner:
+        pass
+
+    told = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda args: told.append(str(args.exc_value)))
+    cyclewatch.register_owner(Owner, lambda owner: (1 << 20, "cpu"))
+    try:
+        alive = [Owner(), Owner()]
+        assert cyclewatch.live_owners(devices="cpu", min_bytes=0) is not None
+        assert cyclewatch.live_owners(devices="cpu", min_bytes=0) is not None
+    finally:
+        cyclewatch.unregister_owner(Owner)
+    del alive
+    assert len(told) == 1
+    assert "registered for Owner is invalid: it returned tuple" in told[0]

@@ -100,6 +100,15 @@ std::string take_fields(PyObject* result, OwnerReading& reading) {
     return {};
 }
 
+void set_result_error(PyTypeObject* type, const std::string& problem) {
+    PyErr_Format(
+        PyExc_TypeError,
+        "the owner reader registered for %.200s is invalid: %s. Objects that cannot be read "
+        "are skipped and counted. Fix the reader passed to cyclewatch.register_owner().",
+        type->tp_name,
+        problem.c_str());
+}
+
 }  // namespace
 
 void RegisteredReader::add(PyTypeObject* type, PyObject* reader) {
@@ -166,7 +175,8 @@ ReadOutcome RegisteredReader::read(PyObject* object, OwnerReading& reading) noex
             return ReadOutcome::owns_nothing;
         }
         if (const std::string problem = take_fields(result.get(), reading); !problem.empty()) {
-            report_result(Py_TYPE(object), reader.get(), problem);
+            set_result_error(Py_TYPE(object), problem);
+            report_error(reader.get());
             return ReadOutcome::failed;
         }
         if (reading.storage == 0) {
@@ -185,21 +195,6 @@ void RegisteredReader::report_error(PyObject* reader) {
     } else {
         PyErr_Clear();
     }
-}
-
-void RegisteredReader::report_result(PyTypeObject* type,
-                                     PyObject* reader,
-                                     const std::string& problem) {
-    if (reported_.insert(reader).second) {
-        const std::string name(type->tp_name, strnlen(type->tp_name, kMaxCharacters));
-        failures_.push_back("The owner reader registered for " + name + " is invalid: " + problem +
-                            ". Objects that cannot be read are skipped and counted. Fix the reader "
-                            "passed to cyclewatch.register_owner().");
-    }
-}
-
-std::vector<std::string> RegisteredReader::take_failures() {
-    return std::exchange(failures_, {});
 }
 
 }  // namespace cyclewatch::device

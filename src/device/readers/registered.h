@@ -31,14 +31,11 @@ class RegisteredReader final : public OwnerReader {
 
     [[nodiscard]] bool recognises(PyTypeObject* type) const noexcept override;
     // RUNS PYTHON: the user's reader, and sys.unraisablehook the first time the reader raises an
-    // Exception. Other exceptions are deferred (python/deferred_exceptions.h).
+    // Exception or returns an invalid result. Other exceptions are deferred
+    // (python/deferred_exceptions.h).
     [[nodiscard]] ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept override;
     [[nodiscard]] bool runs_user_code() const noexcept override { return true; }
     [[nodiscard]] bool reads_claims() const noexcept override { return true; }
-
-    // Returns and clears the messages about readers that returned invalid results. There is at most
-    // one message per registration.
-    [[nodiscard]] std::vector<std::string> take_failures();
 
   private:
     struct Entry {
@@ -50,12 +47,11 @@ class RegisteredReader final : public OwnerReader {
     [[nodiscard]] Entry take(PyTypeObject* type);
     // The entry of the first registered class in the MRO of `type`, or null.
     [[nodiscard]] const Entry* nearest(PyTypeObject* type) const noexcept;
+    // Clears the exception, which is passed to sys.unraisablehook once per registration.
     void report_error(PyObject* reader);
-    void report_result(PyTypeObject* type, PyObject* reader, const std::string& problem);
 
     std::vector<Entry> entries_;
     std::unordered_set<PyObject*> reported_;  // registered readers whose failure was reported
-    std::vector<std::string> failures_;
 };
 
 }  // namespace cyclewatch::device
