@@ -2,12 +2,14 @@
 #include "watch/usage_sampler.h"
 
 #include <Python.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -178,6 +180,8 @@ class Sampler {
     }
 
     void run(std::uint64_t number) noexcept {
+        // Allocates the thread's exception state now: glibc aborts if it cannot allocate it later.
+        (void)std::uncaught_exceptions();
         Counters counters;
         Seconds last = processor_time();
         std::unique_lock lock(mutex_);
@@ -234,6 +238,10 @@ Sampler& sampler() {
 }  // namespace
 
 void start_usage_samples(std::shared_ptr<report::ReportStore> store, Clock::time_point started) {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+        return;
+    }
     sampler().add({.store = std::move(store), .started = started});
 }
 

@@ -16,7 +16,8 @@
 namespace cyclewatch::watch {
 
 // Adds samples to `store` from now on, with times since `started`. Not in a forked child, unless it
-// is called there. REQUIRES: GIL held. Throws std::bad_alloc or std::system_error.
+// is called there, and not if the address space is limited (RLIMIT_AS), of which glibc reserves up
+// to 128 MiB for the thread. REQUIRES: GIL held. Throws std::bad_alloc or std::system_error.
 void start_usage_samples(std::shared_ptr<report::ReportStore> store,
                          std::chrono::steady_clock::time_point started);
 // Idempotent. REQUIRES: GIL held.
