@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _MOST_WORDS = 64  # words of a node that are searched
+_TENSOR_WORDS = 24  # words of a tensor that are searched
 _COPIES = 3  # references that an experiment makes
 
 
@@ -145,6 +146,36 @@ class _Experiments:
                     return
             except UnverifiedError:
                 continue
+
+    def stale_views(self) -> None:
+        """The node of a tensor, in memory: reading `grad_fn` of some views makes another node."""
+        leaf = self._leaf()
+        outputs = [leaf * 2, (leaf * 2)[:1], self._custom().apply(leaf)]
+        places: set[tuple[int, int]] | None = None
+        for output in outputs:
+            address = self._node_address(output.grad_fn)
+            found = {
+                (i * WORD, j * WORD)
+                for i, word in enumerate(self._memory.words(output._cdata, _TENSOR_WORDS))
+                for j, inner in enumerate(self._try_words(word, _TENSOR_WORDS))
+                if inner == address
+            }
+            places = found if places is None else places & found
+        check(places is not None and len(places) == 1, "the node of a tensor")
+        in_tensor, in_meta = self.layout["node_in_tensor"] = places.pop()  # type: ignore[union-attr]
+
+        def node_of(tensor: Any) -> int:
+            return self._memory.word(self._memory.word(tensor._cdata + in_tensor) + in_meta)
+
+        base = leaf * 2
+        view = base[:1]
+        address = self._node_address(view.grad_fn)
+        before = self._memory.strong(address)
+        base.mul_(2)
+        check(node_of(view) == address, "the node of a view whose base was modified")
+        check(self._memory.strong(address) == before, "the node of a view whose base was modified")
+        outputs[0].detach_()
+        check(node_of(outputs[0]) == 0, "the node of a detached tensor")
 
     def packed(self) -> None:
         """Saved tensors with hooks: both hooks, the packed object, and the node of the input."""
@@ -277,6 +308,7 @@ _KINDS = (
     ("tensors", ()),
     ("gradients", ("tensors",)),
     ("nodes", ("tensors",)),
+    ("stale_views", ("nodes",)),
     ("saved", ("nodes",)),
     ("packed", ("saved",)),
     ("post_accumulate", ("tensors",)),
@@ -287,6 +319,7 @@ _NAMES = {
     "tensors": "references to tensors",
     "gradients": "references to gradients",
     "nodes": "references between autograd nodes",
+    "stale_views": "the autograd node of a view whose base was modified",
     "saved": "tensors saved for backward",
     "packed": "hooks of saved tensors",
     "post_accumulate": "post-accumulate-grad hooks",

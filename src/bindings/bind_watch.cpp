@@ -326,6 +326,9 @@ device::TorchLayout layout_from(const py::dict& found) {
         layout.node_in_wrapper = found["node_in_wrapper"].cast<std::size_t>();
         layout.node_in_function = found["node_in_function"].cast<std::size_t>();
     }
+    if (kinds.contains("stale_views")) {
+        layout.node_in_tensor = found["node_in_tensor"].cast<std::pair<std::size_t, std::size_t>>();
+    }
     if (layout.saved) {
         layout.saved_in_wrapper = found["saved_in_wrapper"].cast<std::size_t>();
     }

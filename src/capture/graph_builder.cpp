@@ -92,7 +92,8 @@ struct GraphBuilder::References final : ReferenceSink {
             graph_builder_.builder_.add_edge(static_cast<model::NodeId>(from_),
                                              static_cast<model::NodeId>(to),
                                              {kind, label, index});
-            if (kind == model::EdgeKind::attribute || kind == model::EdgeKind::slot) {
+            if (finds_sites &&
+                (kind == model::EdgeKind::attribute || kind == model::EdgeKind::slot)) {
                 graph_builder_.find_site(from_, to, label);
             }
         } catch (const std::bad_alloc&) {
@@ -100,6 +101,8 @@ struct GraphBuilder::References final : ReferenceSink {
         }
     }
     [[nodiscard]] bool out_of_memory() const noexcept { return out_of_memory_; }
+
+    bool finds_sites = true;
 
   private:
     GraphBuilder& graph_builder_;
@@ -242,6 +245,7 @@ void GraphBuilder::add_edges(std::uint32_t node) {
     References references(*this, node);
     label_references(named_[node], parts_[node].role, parts_[node].parent, references);
     if (hidden_ != nullptr) {
+        references.finds_sites = false;  // C++ code has stored them, such as a gradient
         for (const collector::HiddenReference& each : hidden_->of(named_[node])) {
             references.add(each.target, each.kind, each.name, each.index);
         }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace cyclewatch::device {
@@ -21,12 +22,14 @@ struct TorchLayout {
 
     bool tensors = false;  // reference counts of tensors, and bases of views
     bool gradients = false;
-    bool nodes = false;                // reference counts of nodes, and references between nodes
-    bool saved = false;                // tensors saved for backward, without hooks
-    bool post_accumulate = false;      // post-accumulate-grad hooks of a tensor
-    std::size_t node_in_wrapper = 0;   // in the Python object of a C++ node
-    std::size_t node_in_function = 0;  // in a torch._C._FunctionBase
-    std::size_t saved_in_wrapper = 0;  // the SavedVariable of a SavedTensor
+    bool nodes = false;  // reference counts of nodes, and references between nodes
+    // Where a tensor stores its autograd data, and where these store the address of its node.
+    std::optional<std::pair<std::size_t, std::size_t>> node_in_tensor;
+    bool saved = false;                    // tensors saved for backward, without hooks
+    bool post_accumulate = false;          // post-accumulate-grad hooks of a tensor
+    std::size_t node_in_wrapper = 0;       // in the Python object of a C++ node
+    std::size_t node_in_function = 0;      // in a torch._C._FunctionBase
+    std::size_t saved_in_wrapper = 0;      // the SavedVariable of a SavedTensor
     std::vector<std::size_t> saved_nodes;  // in a SavedVariable: nodes that it keeps alive
     std::optional<Holder> saved_hooks;  // in a SavedVariable: pack hook, unpack hook, packed object
     // In a node. The field at the offset is the begin of a vector of pointers to Holders.

@@ -90,6 +90,20 @@ def gradient_with_graph():
     return [reference, *refer_to(tensor.grad)], lambda: setattr(reference(), "grad", None)
 
 
+def gradient_with_graph_of_a_layer():
+    """The graph saves a view of the weight, which its initialization modified in place."""
+    layer = torch.nn.Linear(SIZE, 4, bias=False)
+    tensor = leaf()
+    layer(tensor).tanh().sum().backward(create_graph=True)
+    references = refer_to(layer.weight, tensor)
+
+    def cut():
+        for reference in references:
+            reference().grad = None
+
+    return [*references, *refer_to(layer.weight.grad, tensor.grad)], cut
+
+
 def pack_hook_returns_output():
     with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
         output = leaf().exp()
@@ -242,6 +256,7 @@ def node_metadata():
 
 NEVER_FREED = {
     gradient_with_graph: (".grad", "gradient-with-graph"),
+    gradient_with_graph_of_a_layer: (".grad", "gradient-with-graph"),
     pack_hook_returns_output: ("saved:result", "saved-for-backward"),
     tensor_hook_captures_later_output: ("closure:output", "closure-captures-owner"),
     node_hook_captures_later_output: ("closure:output", "closure-captures-owner"),

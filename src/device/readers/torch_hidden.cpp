@@ -94,6 +94,8 @@ void TorchHidden::add_tensor(PyObject* tensor) {
     }
     if (layout_.nodes && torch_api::may_read_graph(torch_, tensor)) {
         refer_to(get(torch_.grad_fn, tensor), "grad_fn", EdgeKind::member);
+    } else if (layout_.node_in_tensor) {
+        add_stale_node(tensor);
     }
     if (layout_.gradients && torch_api::may_read_gradient(torch_, tensor)) {
         refer_to(get(torch_.grad, tensor), "grad", EdgeKind::attribute);
@@ -107,6 +109,17 @@ void TorchHidden::add_tensor(PyObject* tensor) {
         }
     }
     PyErr_Clear();
+}
+
+// Reading `grad_fn` of a view whose base was modified may replace the node. Parameters are modified
+// by their initialization and by each step of an optimizer.
+void TorchHidden::add_stale_node(PyObject* tensor) {
+    const std::uintptr_t address = number_of(get(torch_.tensor_cdata, tensor));
+    const std::uintptr_t data = address == 0 ? 0 : word_at(address, layout_.node_in_tensor->first);
+    if (const std::uintptr_t node = data == 0 ? 0 : word_at(data, layout_.node_in_tensor->second);
+        node != 0) {
+        addressed_nodes_.push_back({tensor, node, "grad_fn"});
+    }
 }
 
 void TorchHidden::add_node(PyObject* node) {
@@ -175,7 +188,7 @@ void TorchHidden::add_saved(PyObject* node, const char* name, PyObject* saved, s
     }
     for (const std::size_t offset : layout_.saved_nodes) {
         if (const std::uintptr_t address = word_at(variable, offset); address != 0) {
-            saved_nodes_.push_back({node, address, text + ".grad_fn"});
+            addressed_nodes_.push_back({node, address, text + ".grad_fn"});
         }
     }
     const std::uintptr_t hooks = word_at(variable, layout_.saved_hooks->offset);
@@ -219,9 +232,10 @@ void TorchHidden::add_hooks(PyObject* node, std::uintptr_t address) {
     }
 }
 
-// A saved tensor with hooks keeps its node alive. All nodes that are in a cycle have been found.
-void TorchHidden::add_saved_nodes() {
-    for (SavedNode& saved : saved_nodes_) {
+// A saved tensor with hooks, and a view, keep their nodes alive. A node is known if another
+// reference leads to it.
+void TorchHidden::add_addressed_nodes() {
+    for (AddressedNode& saved : addressed_nodes_) {
         if (const auto found = nodes_.find(saved.address); found != nodes_.end()) {
             refer(saved.holder, found->second, std::move(saved.name));
         }
@@ -286,7 +300,7 @@ void TorchHidden::add(std::span<PyObject* const> objects) {
         }
     }
     hidden_.explains_tensors = true;
-    add_saved_nodes();
+    add_addressed_nodes();
     hidden_.sort();
     mark_visited();
     for (const OwnedRef& held : hidden_.held) {

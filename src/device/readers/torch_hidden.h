@@ -47,10 +47,11 @@ class TorchHidden {
     [[nodiscard]] std::uintptr_t address_of(PyObject* node) const noexcept;
     void enqueue(PyObject* object);
     void add_tensor(PyObject* tensor);
+    void add_stale_node(PyObject* tensor);
     void add_node(PyObject* node);
     void add_saved(PyObject* node, const char* name, PyObject* saved, std::int64_t index);
     void add_hooks(PyObject* node, std::uintptr_t address);
-    void add_saved_nodes();
+    void add_addressed_nodes();
     void add_count(PyObject* object);
     void mark_visited();
     void refer(PyObject* holder,
@@ -66,12 +67,13 @@ class TorchHidden {
     std::unordered_set<PyObject*> seen_;
     std::vector<PyObject*> pending_;
     std::unordered_map<std::uintptr_t, PyObject*> nodes_;  // by address of the C++ object
-    struct SavedNode {
+    // A reference to a node of which only the address is known.
+    struct AddressedNode {
         PyObject* holder;
         std::uintptr_t address;
         std::string name;
     };
-    std::vector<SavedNode> saved_nodes_;
+    std::vector<AddressedNode> addressed_nodes_;
 };
 
 }  // namespace cyclewatch::device

@@ -66,6 +66,8 @@ def test_cycle_is_found_and_cutting_it_frees_the_memory(shape):
     (finding,) = new_findings()
     assert finding.collected == "uncollectable"
     assert (finding.cut.label, finding.pattern) == (label, pattern)
+    if label == ".grad":
+        assert (finding.cut.location, finding.status) == (None, "new"), "C++ stores gradients"
     storages = {
         r().untyped_storage().data_ptr(): r().untyped_storage().nbytes() for r in references
     }
@@ -237,6 +239,25 @@ def test_search_changes_nothing_but_the_objects_of_nodes():
 
 
 @needs_nodes
+def test_node_of_a_view_is_not_replaced():
+    base = torch.ones(8, requires_grad=True) * 2
+    view = base[:4]
+    base.mul_(2)
+    in_tensor, in_data = torch_proof.torch_layout()["node_in_tensor"]
+    memory = torch_proof.Memory()
+
+    def node():
+        return memory.word(memory.word(view._cdata + in_tensor) + in_data)
+
+    before = node()
+    find()
+    assert node() == before
+    assert view.grad_fn.name() == "AsStridedBackward0"
+    assert node() != before
+    memory.close()
+
+
+@needs_nodes
 def test_report_counts_the_objects_that_torch_creates():
     loss = torch.ones(8, requires_grad=True)
     for _ in range(100):
@@ -316,7 +337,9 @@ def test_unreadable_memory_is_noticed(fresh_proof):
 
 
 @needs_nodes
-@pytest.mark.parametrize("kind", ["node_hooks", "metadata", "packed", "post_accumulate"])
+@pytest.mark.parametrize(
+    "kind", ["node_hooks", "metadata", "packed", "post_accumulate", "stale_views"]
+)
 def test_unverified_kind_is_not_used(fresh_proof, kind):
     def fail(self):
         raise torch_proof.UnverifiedError("a new layout")
@@ -327,6 +350,7 @@ def test_unverified_kind_is_not_used(fresh_proof, kind):
         "metadata": uncollectable.node_metadata,
         "packed": uncollectable.pack_hook_returns_output,
         "post_accumulate": uncollectable.post_accumulate_grad_hook,
+        "stale_views": uncollectable.gradient_with_graph_of_a_layer,
     }[kind]
     references, cut = shape()
     report = find()
