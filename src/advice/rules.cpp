@@ -75,7 +75,8 @@ bool is_in_user_code(const model::Reference& reference) {
 }
 
 // True if no location of a reference to cut is known, and library code stores all other references
-// of the cycle.
+// of the cycle. False for a cycle that leads through C++ code: library code stores the references
+// there for each program, and what closes the cycle is an attribute or hook of the user.
 bool is_closed_by_library(const model::Finding& finding) {
     const auto is_cut = [&finding](const model::Reference& reference) {
         return std::ranges::any_of(finding.cut, [&reference](const model::Reference& cut) {
@@ -83,7 +84,8 @@ bool is_closed_by_library(const model::Finding& finding) {
                    cut.target == reference.target;
         });
     };
-    return std::ranges::none_of(finding.cut, is_known) &&
+    return finding.collected != model::Collected::uncollectable &&
+           std::ranges::none_of(finding.cut, is_known) &&
            std::ranges::any_of(finding.cycle, is_known) &&
            std::ranges::all_of(finding.cycle, [&](const model::Reference& reference) {
                return is_cut(reference) || (is_known(reference) && !is_in_user_code(reference));

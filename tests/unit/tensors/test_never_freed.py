@@ -66,8 +66,10 @@ def test_cycle_is_found_and_cutting_it_frees_the_memory(shape):
     (finding,) = new_findings()
     assert finding.collected == "uncollectable"
     assert (finding.cut.label, finding.pattern) == (label, pattern)
+    if finding.cut.location is None:
+        assert finding.status == "new", "torch stores it for the program"
     if label == ".grad":
-        assert (finding.cut.location, finding.status) == (None, "new"), "C++ stores gradients"
+        assert finding.cut.location is None, "C++ stores gradients"
     storages = {
         r().untyped_storage().data_ptr(): r().untyped_storage().nbytes() for r in references
     }
