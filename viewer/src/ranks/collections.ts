@@ -7,26 +7,9 @@ import { cleanText } from "../page/text";
 import type { CollectionSteps, Report } from "../report/schema";
 import type { Texts } from "../report/texts";
 import { HeatMap } from "./heat_map";
-import { gridOf, type Grid, type Layer } from "./pauses";
+import { describeCell, gridOf, type Grid } from "./pauses";
 
 const MOST_ROWS = 100;
-
-function stepsOf(grid: Grid, column: number): string {
-    const from = grid.first + column * grid.width;
-    const to = Math.min(grid.last, from + grid.width - 1);
-    return from === to ? `step ${formatCount(from)}` : `steps ${formatCount(from)} to ${formatCount(to)}`;
-}
-
-export function describeCell(report: Report, grid: Grid, { kind, values }: Layer, row: number, column: number): string {
-    const value = values[row]?.[column] ?? 0;
-    const about = grid.every > 1 && kind !== "dead" ? "about " : "";
-    const texts = {
-        seconds: value > 0 ? `${about}${formatDuration(value)} in collections` : "no collection",
-        freed: `${about}${formatBytes(value)} freed by collections`,
-        dead: `${grid.width > 1 ? "at most " : ""}${formatBytes(value)} in dead tensors that scans found`,
-    };
-    return `${processName(report.processes[grid.processes[row] ?? -1])}, ${stepsOf(grid, column)}: ${texts[kind]}`;
-}
 
 function notes(grid: Grid): string {
     return [

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The collections of each process over the steps, as a grid. Steps are matched by number, because the clocks of ranks differ.
+import { formatBytes, formatCount, formatDuration, processName } from "../page/format";
 import type { CollectionSteps, Report } from "../report/schema";
 
 export interface Layer {
@@ -100,4 +101,21 @@ export function fewerRows(values: readonly number[][], most: number): number[][]
         rows[at] = known === undefined ? [...row] : known.map((value, column) => Math.max(value, row[column] ?? 0));
     });
     return rows.map((row) => row ?? []);
+}
+
+function stepsOf(grid: Grid, column: number): string {
+    const from = grid.first + column * grid.width;
+    const to = Math.min(grid.last, from + grid.width - 1);
+    return from === to ? `step ${formatCount(from)}` : `steps ${formatCount(from)} to ${formatCount(to)}`;
+}
+
+export function describeCell(report: Report, grid: Grid, { kind, values }: Layer, row: number, column: number): string {
+    const value = values[row]?.[column] ?? 0;
+    const about = grid.every > 1 && kind !== "dead" ? "about " : "";
+    const texts = {
+        seconds: value > 0 ? `${about}${formatDuration(value)} in collections` : "no collection",
+        freed: `${about}${formatBytes(value)} freed by collections`,
+        dead: `${grid.width > 1 ? "at most " : ""}${formatBytes(value)} in dead tensors that scans found`,
+    };
+    return `${processName(report.processes[grid.processes[row] ?? -1])}, ${stepsOf(grid, column)}: ${texts[kind]}`;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, test } from "vitest";
-import { describeCell } from "../../src/ranks/collections";
-import { fewerRows, gridOf, type Grid } from "../../src/ranks/pauses";
+import { describeCell, fewerRows, gridOf, type Grid } from "../../src/ranks/pauses";
 import type { CollectionSteps, Report } from "../../src/report/schema";
 import { golden } from "./golden";
 
