@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -151,14 +152,10 @@ class Sampler {
     }
 
     void resume() {
-        {
-            const std::lock_guard lock(mutex_);
-            is_paused_ = false;
-        }
-        start();
+        const std::lock_guard lock(mutex_);
+        is_paused_ = false;
     }
 
-  private:
     void start() {
         {
             const std::lock_guard lock(mutex_);
@@ -174,6 +171,7 @@ class Sampler {
         thread_ = std::thread([this, number = current_run_] { run(number); });
     }
 
+  private:
     // REQUIRES: `mutex_` held.
     [[nodiscard]] bool is_wanted(std::uint64_t run) const noexcept {
         return run == current_run_ && !targets_.empty();
@@ -225,6 +223,9 @@ class Sampler {
     std::thread thread_;
 };
 
+// Set by resume_usage_samples().
+std::atomic<bool> is_start_due{false};
+
 Sampler& sampler() {
     static Sampler* current = new Sampler;
     static pid_t process = ::getpid();
@@ -255,6 +256,18 @@ void pause_usage_samples() {
 
 void resume_usage_samples() {
     sampler().resume();
+    is_start_due.store(true, std::memory_order_relaxed);
+}
+
+void start_due_usage_samples() noexcept {
+    if (!is_start_due.load(std::memory_order_relaxed)) {
+        return;
+    }
+    is_start_due.store(false, std::memory_order_relaxed);
+    try {
+        sampler().start();
+    } catch (const std::exception&) {  // no further samples
+    }
 }
 
 }  // namespace cyclewatch::watch

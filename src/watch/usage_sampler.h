@@ -28,7 +28,10 @@ void stop_usage_samples(const report::ReportStore* store) noexcept;
 // has threads, and at exit, because a thread must not wait for the GIL of a finalized interpreter.
 // REQUIRES: GIL held; releases it.
 void pause_usage_samples();
-// Starts the thread again in the parent. REQUIRES: GIL held.
+// Lets start_due_usage_samples() start the thread again. CPython 3.13 counts the threads after the
+// functions that run in the parent of a fork, so the thread must not start yet. REQUIRES: GIL held.
 void resume_usage_samples();
+// Called at each collection and step. Cheap if the thread is not due. REQUIRES: GIL held.
+void start_due_usage_samples() noexcept;
 
 }  // namespace cyclewatch::watch

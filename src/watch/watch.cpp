@@ -181,10 +181,12 @@ void Watch::note_step(std::int64_t step) noexcept {
     step_ = step;
     reached_steps_ = reached_steps_ || observes_step();
     store_->begin_step(step, seconds_since_start(Clock::now()));
+    start_due_usage_samples();
 }
 
 void Watch::count(const CollectionCost& cost) {
     const std::uint64_t freed = counter_->count(cost);
+    start_due_usage_samples();
     if (!cost.scan) {
         const bool is_full = CYCLEWATCH_COLLECTIONS_ARE_FULL || cost.generation == 2;
         examined_ = is_full && cost.is_complete ? Examined::collected : Examined::nothing;

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The accounts and the memory over the steps in reports."""
 
+import gc
 import json
 import os
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -128,12 +130,20 @@ def test_only_a_watch_with_report_files_has_a_thread_for_samples(tmp_path):
 
 
 def test_samples_continue_in_the_parent_of_a_fork_and_not_in_the_child(tmp_path):
-    with cyclewatch.warn_tensor_cycles(devices="cpu", report_dir=tmp_path) as watch:
+    before = threads()
+    with (
+        cyclewatch.warn_tensor_cycles(devices="cpu", report_dir=tmp_path) as watch,
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("error")  # CPython warns of a fork if there are threads
         child = os.fork()
         if child == 0:
             os._exit(threads())
+        after_fork = threads()
         _, status = os.waitpid(child, 0)
         assert os.waitstatus_to_exitcode(status) == 1
+        assert after_fork == before
+        gc.collect(0)
         last = samples_once(watch, lambda _: True)["times"][-1]
         samples_once(watch, lambda each: each["times"][-1] > last)
 

@@ -263,7 +263,9 @@ void append_collections(std::string& out, const model::Report& report, std::size
     for (const std::string& line : generation_lines(report)) {
         append_wrapped(out, line, width, "  ");
     }
-    append_wrapped(out, alignment_sentence(report), width, "");
+    if (const std::string sentence = alignment_sentence(report); !sentence.empty()) {
+        append_wrapped(out, sentence, width, "");
+    }
 }
 
 void append_live_owners(std::string& out, const model::Report& report, std::size_t width) {

@@ -308,7 +308,8 @@ def signal_for_sigtimedwait():
     """The program blocks a signal after the writer thread has started."""
     start()
     retained = 0
-    while len(os.listdir("/proc/self/task")) < 2:  # until the writer thread runs
+    before = len(os.listdir("/proc/self/task"))
+    while len(os.listdir("/proc/self/task")) == before:  # until the writer thread runs
         leak()
         retained += 8
     expect(retained)

@@ -74,7 +74,7 @@ test("the arrow keys move along the timeline", async () => {
 test("a merged report offers the memory of each rank", async () => {
     const page = await openReport("merged");
     const select = page.getByLabel("Memory of");
-    expect(await select.locator("option").count()).toBe(8);
+    expect(await select.locator("option").count()).toBe(9); // and all of them
     await facet(page, "Rank").selectOption("5");
     expect(await select.locator("option:checked").textContent()).toBe("rank 5, cuda:0");
     expect(await page.locator("#timeline .drop").count()).toBe(5);
