@@ -230,8 +230,15 @@ std::string result_sentence(const model::Report& report) {
     const std::string memory = (sampled ? "at least " : "") + format_bytes(report.retained_bytes) +
                                " of " + memory_kind(report.findings);
     if (std::ranges::none_of(report.findings, &is_collected)) {
-        return cycles + (total_cycles(report) == 1 ? " keeps " : " keep ") + memory +
-               " alive that no collection has freed.";
+        const bool partly = std::ranges::any_of(
+            report.findings, [](const model::Finding& finding) { return finding.collections > 0; });
+        return cycles +
+               (total_cycles(report) == 1 ? " keeps "
+                : partly                  ? " kept "
+                                          : " keep ") +
+               memory +
+               (partly ? " alive, part of which no collection has freed yet."
+                       : " alive that no collection has freed.");
     }
     std::string sentence = cycles + " kept " + memory + " alive";
     sentence += longest > 0
@@ -341,7 +348,7 @@ std::string collected_words(const model::Finding& finding) {
         case model::Collected::yes:
             break;
         case model::Collected::not_yet:
-            return "not collected yet";
+            return finding.collections > 0 ? "not all collected yet" : "not collected yet";
         case model::Collected::never:
             return finding.occurrences == 1
                        ? "frozen: no collection will free this"

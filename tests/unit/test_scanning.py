@@ -292,3 +292,20 @@ def test_finding_of_equal_cycles_is_collected_when_all_are_freed():
         watch.step(3)
         (finding,) = watch.report().findings
         assert finding.collected == "yes"
+
+
+def test_memory_that_was_collected_in_part_is_not_called_uncollected():
+    def leak():
+        buffer = Buffer(1 << 20)
+        buffer.me = buffer
+
+    with cyclewatch.watch(devices="cpu") as watch:
+        leak()
+        gc.collect()
+        leak()
+        watch.step(1)
+        report = watch.report()
+        (finding,) = report.findings
+        assert finding.collected == "not yet"
+        assert "(not all collected yet)" in finding.headline
+        assert "part of which no collection has freed yet" in report.to_text()
