@@ -123,6 +123,28 @@ static int opcode_at(PyCodeObject* code, Py_ssize_t index) {
 
 #endif
 
+int cyclewatch_jumps_forward(int opcode) {
+    switch (opcode) {
+        case JUMP_FORWARD:
+#if CYCLEWATCH_CONDITIONAL_JUMPS_HAVE_DIRECTIONS
+        case JUMP_IF_FALSE_OR_POP:
+        case JUMP_IF_TRUE_OR_POP:
+        case POP_JUMP_FORWARD_IF_FALSE:
+        case POP_JUMP_FORWARD_IF_TRUE:
+        case POP_JUMP_FORWARD_IF_NONE:
+        case POP_JUMP_FORWARD_IF_NOT_NONE:
+#else
+        case POP_JUMP_IF_FALSE:
+        case POP_JUMP_IF_TRUE:
+        case POP_JUMP_IF_NONE:
+        case POP_JUMP_IF_NOT_NONE:
+#endif
+            return 1;
+        default:
+            return 0;
+    }
+}
+
 int cyclewatch_byte_offset(Py_ssize_t index) {
     return (int)(index * (Py_ssize_t)sizeof(_Py_CODEUNIT));
 }
@@ -168,6 +190,11 @@ int cyclewatch_next_instruction(PyCodeObject* code, struct cyclewatch_instructio
 }
 
 int cyclewatch_never_continues(int opcode) {
+    (void)opcode;
+    return 0;
+}
+
+int cyclewatch_jumps_forward(int opcode) {
     (void)opcode;
     return 0;
 }

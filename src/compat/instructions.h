@@ -29,6 +29,10 @@ int cyclewatch_next_instruction(PyCodeObject* code, struct cyclewatch_instructio
 // True if control never passes from an instruction with this opcode to the next one.
 int cyclewatch_never_continues(int opcode);
 
+// True for a conditional or unconditional jump to a later instruction. False for FOR_ITER and SEND,
+// which also change the stack.
+int cyclewatch_jumps_forward(int opcode);
+
 // Converts the index of a code unit to the byte offset used by line tables.
 int cyclewatch_byte_offset(Py_ssize_t index);
 

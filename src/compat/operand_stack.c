@@ -146,28 +146,6 @@ static void swap(struct cyclewatch_operand_stack* stack, int depth) {
     replace(stack, depth, top);
 }
 
-static int jumps_forward(int opcode) {
-    switch (opcode) {
-        case JUMP_FORWARD:
-#if CYCLEWATCH_CONDITIONAL_JUMPS_HAVE_DIRECTIONS
-        case JUMP_IF_FALSE_OR_POP:
-        case JUMP_IF_TRUE_OR_POP:
-        case POP_JUMP_FORWARD_IF_FALSE:
-        case POP_JUMP_FORWARD_IF_TRUE:
-        case POP_JUMP_FORWARD_IF_NONE:
-        case POP_JUMP_FORWARD_IF_NOT_NONE:
-#else
-        case POP_JUMP_IF_FALSE:
-        case POP_JUMP_IF_TRUE:
-        case POP_JUMP_IF_NONE:
-        case POP_JUMP_IF_NOT_NONE:
-#endif
-            return 1;
-        default:
-            return 0;
-    }
-}
-
 // Applies any other instruction: the values that it pushes or may replace become unknown.
 static void follow_other(struct cyclewatch_operand_stack* stack, int opcode, int argument) {
     const int effect = PyCompile_OpcodeStackEffectWithJump(opcode, argument, 0);
@@ -179,7 +157,8 @@ static void follow_other(struct cyclewatch_operand_stack* stack, int opcode, int
         push(stack, kUnknown);
     }
     pop(stack, effect < 0 ? -effect : 0);
-    const int only_pops = opcode == POP_TOP || opcode == STORE_ATTR || jumps_forward(opcode);
+    const int only_pops =
+        opcode == POP_TOP || opcode == STORE_ATTR || cyclewatch_jumps_forward(opcode);
     for (int depth = 0; depth <= (effect > 0 ? effect : 0) && !only_pops; ++depth) {
         replace(stack, depth, kUnknown);
     }
@@ -330,7 +309,7 @@ int cyclewatch_visit_operands(PyCodeObject* code, cyclewatch_operands_visitor vi
         if (at.index > 0) {
             arrive(&stack, at.index);
         }
-        if (jumps_forward(at.opcode)) {
+        if (cyclewatch_jumps_forward(at.opcode)) {
             const int effect = PyCompile_OpcodeStackEffectWithJump(at.opcode, at.argument, 1);
             stack.branches[stack.next_branch].target = at.next + at.argument;
             stack.branches[stack.next_branch].depth = stack.depth + effect;

@@ -93,22 +93,8 @@ static enum effect effect_on(int variable, const struct cyclewatch_instruction* 
 // 1 for a jump forward, -1 for a jump backward, otherwise 0.
 static int jump_direction(int opcode) {
     switch (opcode) {
-        case JUMP_FORWARD:
         case FOR_ITER:
         case SEND:
-#if CYCLEWATCH_CONDITIONAL_JUMPS_HAVE_DIRECTIONS
-        case JUMP_IF_FALSE_OR_POP:
-        case JUMP_IF_TRUE_OR_POP:
-        case POP_JUMP_FORWARD_IF_FALSE:
-        case POP_JUMP_FORWARD_IF_TRUE:
-        case POP_JUMP_FORWARD_IF_NONE:
-        case POP_JUMP_FORWARD_IF_NOT_NONE:
-#else
-        case POP_JUMP_IF_FALSE:
-        case POP_JUMP_IF_TRUE:
-        case POP_JUMP_IF_NONE:
-        case POP_JUMP_IF_NOT_NONE:
-#endif
             return 1;
         case JUMP_BACKWARD:
         case JUMP_BACKWARD_NO_INTERRUPT:
@@ -120,7 +106,7 @@ static int jump_direction(int opcode) {
 #endif
             return -1;
         default:
-            return 0;
+            return cyclewatch_jumps_forward(opcode);
     }
 }
 
