@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "format/direct_reader.h"
 #include "format/report_fields.h"
 
 namespace cyclewatch::format {
@@ -320,14 +321,20 @@ void check_header(const json& document) {
     }
 }
 
+model::Report read_document(std::string_view text) {
+    const json document = parse(text);
+    check_header(document);
+    model::Report report;
+    read(document, "", report);
+    return report;
+}
+
 }  // namespace
 
 base::Result<model::Report> read_json_report(std::string_view text) {
     try {
-        const json document = parse(text);
-        check_header(document);
-        model::Report report;
-        read(document, "", report);
+        std::optional<model::Report> direct = read_directly(text);
+        model::Report report = direct ? *std::move(direct) : read_document(text);
         check_consistency(report);
         return report;
     } catch (const InvalidReport& error) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading any bytes as a report file yields a report or an error, and writing and rereading a
-// report does not change it. Every format can render the report.
+// report does not change it. Both ways of reading agree. Every format can render the report.
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "format/direct_reader.h"
+#include "format/json.h"
 #include "model/report.h"
 #include "render/renderer.h"
 #include "require.h"
@@ -14,8 +16,14 @@ using cyclewatch::fuzz::require;
 namespace render = cyclewatch::render;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const auto report =
-        render::load_report(std::string_view(reinterpret_cast<const char*>(data), size));
+    const std::string text(reinterpret_cast<const char*>(data), size);
+    const auto report = render::load_report(text);
+    // With a byte order mark, the document is parsed, and not read directly.
+    const auto parsed = cyclewatch::format::read_json_report("\xEF\xBB\xBF" + text);
+    if (cyclewatch::format::read_directly(text)) {
+        require(report.ok() == parsed.ok(), "both ways of reading accept the report");
+        require(!report.ok() || report.value() == parsed.value(), "both read the same report");
+    }
     if (!report.ok()) {
         require(!report.error().empty(), "an error has a message");
         return 0;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "format/direct_reader.h"
 #include "format/json.h"
 #include "render/renderer.h"
 #include "support/hostile_names.h"
@@ -123,6 +124,83 @@ TEST(LoadReport, IgnoresUnknownFieldsAndAByteOrderMark) {
     json document = sample();
     document["from_the_future"] = {1, 2, 3};
     EXPECT_TRUE(render::load_report("\xEF\xBB\xBF \n" + document.dump()).ok());
+}
+
+// The result of parsing the whole document: read_directly() does not read a byte order mark.
+base::Result<model::Report> read_document(std::string_view text) {
+    const std::string marked = "\xEF\xBB\xBF" + std::string(text);
+    EXPECT_FALSE(read_directly(marked));
+    return read_json_report(marked);
+}
+
+TEST(ReadDirectly, ReadsWhatTheWriterWrites) {
+    for (const model::Report& report : {testing::make_sample_report(),
+                                        testing::make_merged_report(),
+                                        testing::make_quiet_report(),
+                                        testing::make_hostile_report("\"\\\n\u00e9\U0001F600")}) {
+        for (const int indent : {-1, 2}) {
+            const std::string text = write_json(report, indent);
+            EXPECT_EQ(read_directly(text), report);
+            EXPECT_EQ(read_document(text).value(), report);
+        }
+    }
+}
+
+// Replaces and inserts characters at every byte of a report. A change may be harmless, but must
+// never be read differently.
+TEST(ReadDirectly, AgreesWithTheDocument) {
+    model::Report report = testing::make_quiet_report();
+    report.notes = {"a", "b\n"};
+    const std::string written = write_json(report, -1);
+    for (const std::string_view change : {"",
+                                          " ",
+                                          "0",
+                                          "-",
+                                          "5",
+                                          ".",
+                                          "e9",
+                                          "\"",
+                                          "\\",
+                                          ",",
+                                          ":",
+                                          "{",
+                                          "}",
+                                          "[",
+                                          "]",
+                                          "\x80",
+                                          "t"}) {
+        for (const std::size_t removed : {0U, 1U}) {
+            for (std::size_t at = 0; at < written.size(); ++at) {
+                std::string text = written;
+                text.replace(at, removed, change);
+                if (!read_directly(text)) {
+                    continue;
+                }
+                const auto parsed = read_document(text);
+                const auto read = read_json_report(text);
+                ASSERT_EQ(read.ok(), parsed.ok()) << text;
+                if (parsed.ok()) {
+                    ASSERT_EQ(read.value(), parsed.value()) << text;
+                }
+            }
+        }
+    }
+}
+
+TEST(ReadDirectly, LeavesUnusualReportsToTheParser) {
+    const std::string text = write_json(testing::make_quiet_report(), -1);
+    const std::string start = text.substr(0, text.find(R"("processes")"));
+    const std::string rest = text.substr(start.size());
+    EXPECT_TRUE(
+        read_directly(start + R"("new":[{"a":[null,true,-1.5e3]},"\u00e9",false],)" + rest));
+    EXPECT_FALSE(read_directly(start + R"("new":1e999,)" + rest));
+    EXPECT_FALSE(read_directly(start + R"("new":01,)" + rest));
+    EXPECT_FALSE(read_directly(start + R"("new":"\x",)" + rest));
+    EXPECT_FALSE(read_directly(start + R"("notes":[],)" + rest));  // twice
+    EXPECT_FALSE(read_directly(start + R"("new":)" + std::string(20, '[') + std::string(20, ']') +
+                               "," + rest));
+    EXPECT_FALSE(read_directly(text + "x"));
+    EXPECT_FALSE(read_directly(text.substr(0, text.rfind('}'))));
 }
 
 TEST(LoadReport, ReportsTheByteOfASyntaxError) {
