@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -179,12 +180,19 @@ std::string name_by_attribute(const CollapsedGraph& graph, std::uint32_t node) {
     return "`" + (name.empty() ? short_name(graph, node) : name) + "`";
 }
 
-// "the post-accumulate-grad hook of `Model.w`", if the holder of the candidate's first reference is
-// registered as one; otherwise "".
+// "the post-accumulate-grad hook of `Model.w`", if the holder of the candidate's first reference,
+// or a function of a library that calls it, is registered as one; otherwise "".
 std::string hook_of(const CollapsedGraph& graph, const Candidate& candidate) {
     const std::uint32_t holder = graph.edges[candidate.edges.front()].holder;
+    const auto calls_holder = [&](std::uint32_t hook) {
+        const auto captures = [&](std::uint32_t e) { return graph.targets[e] == holder; };
+        return hook == holder ||
+               (calls_user_function(graph, hook) &&
+                std::ranges::any_of(std::views::iota(graph.first[hook], graph.first[hook + 1]),
+                                    captures));
+    };
     for (std::uint32_t e = 0; e < graph.targets.size(); ++e) {
-        if (graph.targets[e] == holder && graph.edges[e].label.kind == model::EdgeKind::hook) {
+        if (calls_holder(graph.targets[e]) && graph.edges[e].label.kind == model::EdgeKind::hook) {
             return "the " + std::string(graph.label_name(e)) + " of " +
                    name_by_attribute(graph, graph.edges[e].holder);
         }

@@ -97,6 +97,9 @@ class EdgeClassifier {
         if (origin == Origin::standard_library) {
             return kInStandardLibrary;
         }
+        if (origin == Origin::library && is_captured_for_program()) {
+            return kCapturedForProgram;
+        }
         return origin == Origin::library && program_stores_another() ? kInLibrary : 0;
     }
 
@@ -283,7 +286,9 @@ class EdgeClassifier {
             return kExecNamespace;
         }
         if (graph_.edges[edge_].label.kind == EdgeKind::hook) {
-            return is_callable(graph_, target_) ? kItem : kRegisteredHook;
+            return is_callable(graph_, target_) && !calls_user_function(graph_, target_)
+                       ? kItem
+                       : kRegisteredHook;
         }
         if (graph_.node(holder_).locals_snapshot) {
             return kItem;
@@ -360,6 +365,19 @@ class EdgeClassifier {
             return !is_attribute(graph_, cycle_.edges[k]) ||
                    origin_of(graph_, cycle_.holder(k)) != Origin::user;
         });
+    }
+
+    // True if a library's function captures what the program has passed to the library, on a cycle
+    // that is hidden from the collector: a function of the program is on the cycle, too.
+    [[nodiscard]] bool is_captured_for_program() const {
+        const bool is_captured = graph_.edges[edge_].label.kind == EdgeKind::closure;
+        return !graph_.collectable && is_captured &&
+               (calls_user_function(graph_, holder_) ||
+                !cycle_.all_others(i_, [this](std::size_t k) {
+                    const std::uint32_t holder = cycle_.holder(k);
+                    return !is_callable(graph_, holder) ||
+                           origin_of(graph_, holder) != Origin::user;
+                }));
     }
 
     // True if the holder is a callable that is called by code other than user code, such as a

@@ -101,6 +101,10 @@ inline constexpr int kInStandardLibrary = -30;
 // cycle: the user can change only the latter.
 inline constexpr int kInLibrary = -11;
 
+// Added, in cycles hidden from the collector, if a function of a library captures what the program
+// has passed to the library, such as the function for torch.utils.checkpoint.checkpoint().
+inline constexpr int kCapturedForProgram = -50;
+
 // Two references are equally good if their scores differ by no more than this.
 inline constexpr int kTieMargin = 4;
 // A single reference that breaks all cycles is preferred to the back references to one parent, with

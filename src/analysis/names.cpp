@@ -59,6 +59,9 @@ model::SourceLocation source_of(const CollapsedGraph& graph, std::uint32_t edge)
         // The code to change is neither the class of the torch.nn.Module nor, if the hook is a
         // callable object, the class of the hook.
         const std::uint32_t hook = graph.targets[edge];
+        if (calls_user_function(graph, hook)) {
+            return graph.node(hook).captured_function;
+        }
         return graph.is(hook, NodeKind::object) ? model::SourceLocation()
                                                 : source_of_node(graph, hook);
     }
@@ -113,6 +116,10 @@ bool is_method_of_class(const CollapsedGraph& graph, std::uint32_t node) {
     const std::size_t module = graph.raw->text(graph.node(node).module).size();
     return graph.is(node, NodeKind::bound_method) &&
            graph.raw->text(graph.node(node).name).find('.', module + 1) != std::string_view::npos;
+}
+
+bool calls_user_function(const CollapsedGraph& graph, std::uint32_t node) {
+    return is_known(graph.node(node).captured_function);
 }
 
 bool is_attribute(const CollapsedGraph& graph, std::uint32_t edge) {

@@ -33,6 +33,11 @@ template <std::size_t size>
 // bound to an object, too.
 [[nodiscard]] bool is_method_of_class(const CollapsedGraph& graph, std::uint32_t node);
 
+// True for a function with which a library calls a function of the program, such as a hook that
+// torch.autograd.graph.register_multi_grad_hook() creates. Known only for cycles that are hidden
+// from the collector.
+[[nodiscard]] bool calls_user_function(const CollapsedGraph& graph, std::uint32_t node);
+
 // True for an attribute or a slot.
 [[nodiscard]] bool is_attribute(const CollapsedGraph& graph, std::uint32_t edge);
 

@@ -59,11 +59,14 @@ class RemovableReferences {
     [[nodiscard]] bool is_removable(std::uint32_t e) const {
         const std::uint32_t holder = component_.nodes[component_.holder[e]];
         const std::uint32_t target = component_.nodes[component_.targets[e]];
-        if (is_hook_[component_.holder[e]] != 0 && is_callable(graph_, holder)) {
+        const auto can_be_changed = [this](std::uint32_t hook) {
+            return is_callable(graph_, hook) && !calls_user_function(graph_, hook);
+        };
+        if (is_hook_[component_.holder[e]] != 0 && can_be_changed(holder)) {
             return true;
         }
         if (label(e).kind == EdgeKind::hook) {
-            return !is_callable(graph_, target);
+            return !can_be_changed(target);
         }
         return is_attribute(graph_, component_.edges[e]) && !graph_.is(holder, NodeKind::type) &&
                (graph_.is(target, NodeKind::frame) || graph_.is(target, NodeKind::traceback));

@@ -88,6 +88,26 @@ StoreSite find_in_class(PyTypeObject* type,
     return store.is_found() ? store.site : generated;
 }
 
+// The torch.autograd.Function for whose contexts torch has created `type`; null for any other
+// class.
+PyTypeObject* function_of_context(PyTypeObject* type) noexcept {
+    PyObject* const function = find_in_dict(type->tp_dict, "_forward_cls");
+    return function != nullptr && PyType_Check(function) ? reinterpret_cast<PyTypeObject*>(function)
+                                                         : nullptr;
+}
+
+// The methods of a torch.autograd.Function receive the context as an argument.
+StoreSite find_in_function(PyTypeObject* type, std::string_view name, PyTypeObject* target) {
+    ForeignStores stores(name, target);
+    if (PyTypeObject* const function = function_of_context(type); function != nullptr) {
+        visit_bases(function, [&](PyTypeObject* base) {
+            visit_methods(base, [&](const Method& method) { stores.search(method.code, false); });
+            return false;
+        });
+    }
+    return stores.result();
+}
+
 StoreSite find_in_target(PyTypeObject* /*type*/, std::string_view name, PyTypeObject* target) {
     ForeignStores stores(name, target);
     visit_bases(target, [&](PyTypeObject* base) {
@@ -114,7 +134,11 @@ StoreSite search(PyTypeObject* type, std::string_view name, PyTypeObject* target
     StoreSite found = find_in_class(type, name, target, on_class);
     // Attributes defined in a class body or by a dataclass need no search, because they are
     // reported at the location of the class.
-    if (!on_class && found.value == ValueOrigin::unknown && found.line == 0) {
+    const auto is_unknown = [&] { return found.value == ValueOrigin::unknown && found.line == 0; };
+    if (!on_class && is_unknown()) {
+        found = find_in_function(type, name, target);
+    }
+    if (!on_class && is_unknown()) {
         found = find_in_target(type, name, target);
         const StoreSite in_module =
             found.line == 0 ? find_in_module(type, name, target) : StoreSite{};
@@ -254,7 +278,7 @@ StoreSite search_outside(PyTypeObject* type,
         }
         store = running.result();
     }
-    if (store.line == 0) {
+    if (store.line == 0 && function_of_context(type) == nullptr) {
         store = search_possible_stores(type, name, value, near);
     }
     return store.line == 0 ? StoreSite{} : store;

@@ -199,6 +199,9 @@ void GraphBuilder::add_node(std::uint32_t node) {
         is_located_[node] = false;
     }
     described.hides_references = hides_references(named_[node]);
+    if (hidden_ != nullptr && described.kind == model::NodeKind::function) {
+        described.captured_function = captured_function(named_[node]);
+    }
     const base::CallSite site = allocation_site(named_[node]);
     described.allocated = {builder_.intern(site.path), site.line};
     builder_.add_node(described);
@@ -209,6 +212,25 @@ bool GraphBuilder::hides_references(PyObject* object) const {
            std::ranges::any_of(hidden_->of(object), [](const collector::HiddenReference& each) {
                return !each.is_visited;
            });
+}
+
+model::SourceLocation GraphBuilder::captured_function(PyObject* function) {
+    PyObject* const cells = PyFunction_GET_CLOSURE(function);
+    if (cells == nullptr || base::origin_of_path(summarize(function).path) == base::Origin::user) {
+        return {};
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(cells); ++i) {
+        PyObject* const value = PyCell_GET(PyTuple_GET_ITEM(cells, i));
+        PyObject* const captured = value == nullptr ? nullptr : underlying_function(value);
+        if (captured == nullptr) {
+            continue;
+        }
+        const ObjectSummary summary = summarize(unwrap_decorators(captured));
+        if (!summary.path.empty() && base::origin_of_path(summary.path) == base::Origin::user) {
+            return {builder_.intern(summary.path), summary.line};
+        }
+    }
+    return {};
 }
 
 void GraphBuilder::add_parts(PyObject* object) {
@@ -222,6 +244,21 @@ void GraphBuilder::add_parts(PyObject* object) {
             parts.add(each.target, model::PartRole::nn_hooks);
         }
     }
+}
+
+// The label of the hooks in a dict that a C++ object refers to; "" for any other object. The
+// labelers do not know in which of its lists an autograd node keeps the dict.
+std::string_view GraphBuilder::kind_of_hooks(std::uint32_t node) const {
+    if (hidden_ == nullptr || parts_[node].role != model::PartRole::nn_hooks ||
+        !PyDict_Check(named_[node])) {
+        return {};
+    }
+    for (const collector::HiddenReference& each : hidden_->of(parts_[node].parent)) {
+        if (each.target == named_[node] && each.kind == model::EdgeKind::hook) {
+            return each.name;
+        }
+    }
+    return {};
 }
 
 void GraphBuilder::add_edges(std::uint32_t node) {
@@ -243,7 +280,11 @@ void GraphBuilder::add_edges(std::uint32_t node) {
         ++unlabelled_[to];
     }
     References references(*this, node);
-    label_references(named_[node], parts_[node].role, parts_[node].parent, references);
+    if (const std::string_view hook = kind_of_hooks(node); !hook.empty()) {
+        label_hooks(named_[node], hook, references);
+    } else {
+        label_references(named_[node], parts_[node].role, parts_[node].parent, references);
+    }
     if (hidden_ != nullptr) {
         references.finds_sites = false;  // C++ code has stored them, such as a gradient
         for (const collector::HiddenReference& each : hidden_->of(named_[node])) {

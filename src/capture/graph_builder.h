@@ -62,6 +62,7 @@ class GraphBuilder {
 
     void add_node(std::uint32_t node);
     [[nodiscard]] bool hides_references(PyObject* object) const;
+    [[nodiscard]] model::SourceLocation captured_function(PyObject* function);
     void add_parts(PyObject* object);
     void limit_references();
     [[nodiscard]] model::Node describe(PyObject* object);
@@ -71,6 +72,7 @@ class GraphBuilder {
     bool locate_partial(PyObject* partial, model::Node& node);
     // If `node` is a dict that locals() created, names it after the function that called locals().
     void note_locals(std::uint32_t node);
+    [[nodiscard]] std::string_view kind_of_hooks(std::uint32_t node) const;
     void add_edges(std::uint32_t node);
     // Finds the location at which `attribute` is stored, searching once per class and attribute.
     void find_site(std::uint32_t from, std::uint32_t to, model::StringId attribute);

@@ -114,6 +114,9 @@ struct Node {
     bool locals_snapshot = false;
     bool supports_weakref = true;   // its type allows weak references to it
     bool hides_references = false;  // the collector does not see all references of the object
+    // A function of a library, on a cycle hidden from the collector: the function of the program
+    // that it captures, for which the library has made it. Unknown for all others.
+    SourceLocation captured_function;
     // The method that releases the object's resources ("close"), and its location. Empty if the
     // class has no such method.
     StringId end_method = kEmptyString;

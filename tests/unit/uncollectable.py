@@ -8,6 +8,7 @@ the reference that cyclewatch suggests to cut.
 import weakref
 
 import torch
+from torch.autograd.graph import register_multi_grad_hook
 from torch.utils.checkpoint import checkpoint
 
 SIZE = 1024
@@ -189,6 +190,24 @@ def hook_of_own_module():
     return refer_to(model.weight), lambda: reference().handle.remove()
 
 
+def multi_grad_hook():
+    """Each hook that torch creates refers to all nodes, no matter what the function refers to."""
+    layer = torch.nn.Linear(SIZE, 4)
+    output = layer(torch.ones(2, SIZE))
+    handle = register_multi_grad_hook([layer.weight, output], lambda gradients: None)
+    return refer_to(layer.weight), handle.remove
+
+
+def multi_grad_hook_of_any_tensor():
+    first, second = leaf() * 2, leaf() * 3
+
+    def hook(_):
+        return first
+
+    register_multi_grad_hook([first, second], hook, mode="any")
+    return refer_to(first), empty_cell(hook)
+
+
 def tensor_hook_captures_own_output():
     output = leaf() * 2
 
@@ -265,12 +284,14 @@ NEVER_FREED = {
     accumulate_grad_hook_captures_loss: ("closure:loss", "closure-captures-owner"),
     post_accumulate_grad_hook: ("closure:tensor", "closure-captures-owner"),
     hook_of_own_module: ("closure:self", "closure-captures-self"),
+    multi_grad_hook: ("tensor hook", "registered-hook"),
+    multi_grad_hook_of_any_tensor: ("closure:first", "closure-captures-owner"),
     tensor_hook_captures_own_output: ("closure:output", "closure-captures-owner"),
     view_on_its_base: (".view_of_it", "view-on-its-base"),
     gradient_refers_back: (".owner", "gradient-refers-back"),
     context_keeps_module: (".module", "context-keeps-output"),
     reentrant_checkpoint: ("closure:data", "context-keeps-output"),
-    checkpoint_without_reentry: ("closure:frame", "closure-captures-owner"),
+    checkpoint_without_reentry: ("closure:data", "closure"),
     saves_view_of_output: ("saved:tensors[0]", "saved-for-backward"),
     node_metadata: ("['output']", "node-metadata"),
 }

@@ -80,6 +80,8 @@ void find_torch_hooks(PyObject* object, PartSink& sink);
 // `hooks` is a part of `parent` with the role nn_hooks. `parent` is a torch.nn.Module, a tensor or
 // an autograd node.
 void label_torch_hooks(PyObject* hooks, PyObject* parent, ReferenceSink& sink);
+// `hooks` is a dict, the values of which are hooks of the kind `label`.
+void label_hooks(PyObject* hooks, std::string_view label, ReferenceSink& sink);
 // True for C++ autograd nodes (MulBackward0), which refer only to their hooks.
 bool is_torch_autograd_node(const PyTypeObject* type) noexcept;
 

@@ -61,15 +61,6 @@ std::string_view label_of_tensor_hooks(PyObject* tensor, const PyObject* dict) n
     return {};
 }
 
-void add_hooks(PyObject* hooks, std::string_view label, ReferenceSink& sink) {
-    Py_ssize_t position = 0;
-    PyObject* key = nullptr;
-    PyObject* hook = nullptr;
-    while (PyDict_Next(hooks, &position, &key, &hook) != 0) {
-        sink.add(hook, model::EdgeKind::hook, label, 0);
-    }
-}
-
 bool is_module_class(PyTypeObject* type) noexcept {
     if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
         return false;
@@ -119,13 +110,22 @@ void find_torch_hooks(PyObject* object, PartSink& sink) {
     });
 }
 
+void label_hooks(PyObject* hooks, std::string_view label, ReferenceSink& sink) {
+    Py_ssize_t position = 0;
+    PyObject* key = nullptr;
+    PyObject* hook = nullptr;
+    while (PyDict_Next(hooks, &position, &key, &hook) != 0) {
+        sink.add(hook, model::EdgeKind::hook, label, 0);
+    }
+}
+
 void label_torch_hooks(PyObject* hooks, PyObject* parent, ReferenceSink& sink) {
     if (is_torch_autograd_node(Py_TYPE(parent))) {
-        add_hooks(hooks, "autograd hook", sink);
+        label_hooks(hooks, "autograd hook", sink);
         return;
     }
     if (const std::string_view label = label_of_tensor_hooks(parent, hooks); !label.empty()) {
-        add_hooks(hooks, label, sink);
+        label_hooks(hooks, label, sink);
         return;
     }
     const auto* known = std::ranges::find_if(kHookDicts, [&](const HookDict& dict) {
@@ -135,7 +135,7 @@ void label_torch_hooks(PyObject* hooks, PyObject* parent, ReferenceSink& sink) {
         label_plain_dict(hooks, sink);
         return;
     }
-    add_hooks(hooks, known->label, sink);
+    label_hooks(hooks, known->label, sink);
 }
 
 bool is_torch_autograd_node(const PyTypeObject* type) noexcept {

@@ -21,7 +21,7 @@ using torch_api::number_of;
 namespace {
 
 constexpr std::string_view kSavedPrefix = "_raw_saved_";
-constexpr std::array kHookNames{"hook", "pre-hook", "tensor hook"};
+constexpr std::array kHookNames{"autograd hook", "autograd pre-hook", "tensor hook"};
 
 // REQUIRES: the layout was verified, so that `address` is that of an object of the expected type.
 std::uintptr_t word_at(std::uintptr_t address, std::size_t offset) noexcept {
