@@ -77,6 +77,7 @@ struct LibraryReference {
     // The library's references to one target share a single reference to the target's Python
     // object. If all of the library's references are known, exactly one of them has this flag.
     bool completes = false;
+    bool is_small_view = false;  // the holder is a view of at most half of the target
 };
 
 struct OwnerReference {

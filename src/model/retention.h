@@ -60,6 +60,9 @@ struct RetentionPath {
     bool cut_frees = false;
     // How to remove `cut`, as an instruction without a full stop: "call `cache_clear()` on f()".
     std::optional<std::string> remedy;
+    // The remedy if the object is one of several that are stored in the same way: "remove the items
+    // of `cache` that are no longer needed". Not part of the JSON document.
+    std::string group_remedy;
     std::string text;  // "train() local model -> model.layers[3].weight"
 
     friend bool operator==(const RetentionPath&, const RetentionPath&) = default;

@@ -461,7 +461,12 @@ std::string live_owner_sentence(const model::LiveOwner& live) {
     if (!live.held_by.empty()) {
         const model::RetentionPath& path = live.held_by.front();
         text += ", held by " + path.text;
-        text += path.remedy && path.cut_frees ? ". To free it, " + *path.remedy : "";
+        if (path.remedy && path.cut_frees) {
+            text += (owner.count > 1 ? ". To free them, " : ". To free it, ") + *path.remedy;
+        } else if (path.remedy && live.held_by.size() > 1 && live.held_by[1].remedy) {
+            text += ", and by " + live.held_by[1].text + ". To free it, " + *path.remedy +
+                    ", and " + *live.held_by[1].remedy;
+        }
     }
     return base::clean_text(text + ".");
 }

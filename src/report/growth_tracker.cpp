@@ -67,9 +67,25 @@ Rises rises_of(const std::deque<std::uint64_t>& bytes, std::uint64_t peak) {
     return rises;
 }
 
-constexpr std::string_view kDetach =
-    "store `.detach()` of the tensor, or its `.item()`, because a stored tensor keeps the autograd "
-    "graph that computed it; if backward() is never called, compute it under `torch.no_grad()`";
+constexpr std::string_view kDetach = "store `.detach()` of the tensor, or its `.item()`";
+
+// A graph of which a loss is computed later is needed until then, so a list of such tensors has to
+// be cleared instead.
+std::string remedy_of_graph(const model::LiveOwner& owner) {
+    const auto is_of_list = [](const model::RetentionPath& path) {
+        return path.cut && path.cut->label.size() > 2 && path.cut->label.starts_with('[') &&
+               path.cut->label[1] >= '0' && path.cut->label[1] <= '9' &&
+               !path.cut->holder_path.empty();
+    };
+    const bool is_list = !owner.held_by.empty() && is_of_list(owner.held_by.front());
+    return std::string(kDetach) + (is_list ? ", unless a loss is computed from it later" : "") +
+           ", because a stored tensor keeps the autograd graph that computed it; " +
+           (is_list ? "if a loss is computed from it, remove it from `" +
+                          owner.held_by.front().cut->holder_path +
+                          "` after the backward() of that loss; "
+                    : "") +
+           "if backward() is never called, compute it under `torch.no_grad()`";
+}
 
 // A chain of objects of one class, each of which keeps an earlier one through the same attribute,
 // such as `log.history[0].history[0].history[0]`. "" if the path contains none.
@@ -91,7 +107,7 @@ std::optional<std::string> remedy_for(const model::LiveOwner& owner, bool graph_
     using model::OwnerCategory;
     if (graph_grows || owner.category == OwnerCategory::activation ||
         owner.category == OwnerCategory::saved_for_backward) {
-        return std::string(kDetach);
+        return remedy_of_graph(owner);
     }
     if (owner.held_by.empty() || !owner.held_by.front().remedy) {
         return std::nullopt;
@@ -99,29 +115,22 @@ std::optional<std::string> remedy_for(const model::LiveOwner& owner, bool graph_
     if (std::string chain = remedy_of_chain(owner.held_by.front()); !chain.empty()) {
         return chain;
     }
-    // The program may still need the items, such as the parts of its result.
-    constexpr std::string_view kVariable = "delete the variable ";
-    constexpr std::string_view kRemove = "remove ";
-    constexpr std::string_view kRemoveIt = "remove it ";
-    constexpr std::string_view kIfUnused = ", if they are no longer needed";
-    constexpr std::string_view kIfVariableUnused = ", if it is no longer needed";
-    const std::string& one = *owner.held_by.front().remedy;
-    if (one.starts_with(kRemoveIt)) {
-        return "remove items " + one.substr(kRemoveIt.size()) + std::string(kIfUnused);
-    }
-    if (one.starts_with(kVariable)) {
-        return one + std::string(kIfVariableUnused) + "; otherwise keep less in it";
-    }
-    return one.starts_with(kRemove)
-               ? "remove items such as " + one.substr(kRemove.size()) + std::string(kIfUnused)
-               : one;
+    const model::RetentionPath& path = owner.held_by.front();
+    const std::string& remedy = path.group_remedy.empty() ? *path.remedy : path.group_remedy;
+    // The program may still need the value.
+    return remedy.starts_with("delete `") || remedy.starts_with("delete the variable ")
+               ? remedy + ", if it is no longer needed; otherwise keep less in it"
+               : remedy;
 }
 
 // The rate by which a group is sorted. A growing autograd graph also keeps memory that its group
 // does not include: its nodes, and the tensors of its other groups.
 double sort_rate_of(const model::GrowingOwner& growing) {
     constexpr double kPartsOfGraph = 4;
-    return growing.rate * (growing.graph_nodes || growing.remedy == kDetach ? kPartsOfGraph : 1);
+    return growing.rate *
+           (growing.graph_nodes || (growing.remedy && growing.remedy->starts_with(kDetach))
+                ? kPartsOfGraph
+                : 1);
 }
 
 }  // namespace

@@ -203,8 +203,14 @@ PathText::PathText(const HeapGraph& graph,
                    const Roots& roots,
                    const Root* root,
                    const RawPath& path,
-                   const std::vector<Step>& steps)
-    : graph_(graph), roots_(roots), root_(root), path_(path), steps_(steps) {}
+                   const std::vector<Step>& steps,
+                   bool is_small_view)
+    : graph_(graph),
+      roots_(roots),
+      root_(root),
+      path_(path),
+      steps_(steps),
+      is_small_view_(is_small_view) {}
 
 bool PathText::is_step_in_root() const {
     if (root_ == nullptr || steps_.empty()) {

@@ -5,8 +5,10 @@
 
 #include <Python.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,8 +36,17 @@ struct Step {
     model::PartRole role = model::PartRole::none;  // of the raw holder
     // Identifies the removable reference by the position of its target in the raw path.
     std::size_t cut_at = 0;
-    bool in_tuple = false;  // the last raw holder is a tuple
+    bool in_tuple = false;       // the last raw holder is a tuple
+    bool is_small_view = false;  // the holder is a tensor that is a view of a part of the target
 };
+
+// True for an item of a container.
+[[nodiscard]] inline bool is_item(const Step& step) {
+    using model::EdgeKind;
+    return step.label.kind == EdgeKind::key_value || step.label.kind == EdgeKind::index ||
+           step.label.kind == EdgeKind::captured_key_value ||
+           step.label.kind == EdgeKind::opaque_key_value || step.label.kind == EdgeKind::element;
+}
 
 // True for arguments that functools.lru_cache has stored as the key of a cached result.
 // cache_clear() removes them.
@@ -64,14 +75,19 @@ struct Step {
 // "model.Engine", "function model.Engine.run", "class model.Engine", "module model".
 [[nodiscard]] std::string full_name(PyObject* object);
 
+// Whether a remedy is for one object, or for several that are stored in the same way.
+enum class Number : std::uint8_t { one, several };
+
 class PathText {
   public:
-    // `root`: null for an anonymous root. The arguments must outlive this object.
+    // `root`: null for an anonymous root. `is_small_view`: the last object is a view of memory that
+    // is much larger. The arguments must outlive this object.
     PathText(const HeapGraph& graph,
              const Roots& roots,
              const Root* root,
              const RawPath& path,
-             const std::vector<Step>& steps);
+             const std::vector<Step>& steps,
+             bool is_small_view);
 
     [[nodiscard]] model::PathRoot root() const;
     [[nodiscard]] std::vector<model::Reference> references() const;
@@ -82,7 +98,7 @@ class PathText {
     [[nodiscard]] std::string holder_of(std::size_t at) const;
     // How to remove step `at`, as an instruction without a full stop; "" if that depends on the
     // program.
-    [[nodiscard]] std::string remedy_for(std::size_t at) const;
+    [[nodiscard]] std::string remedy_for(std::size_t at, Number number) const;
     // How to remove an object from the registry of the interpreter in which the path begins; "" if
     // it begins elsewhere, or if the program cannot remove the object.
     [[nodiscard]] std::string removal_from_registry() const;
@@ -98,8 +114,22 @@ class PathText {
     [[nodiscard]] std::string holder_of_first() const;
     [[nodiscard]] std::string c_code() const;
     [[nodiscard]] std::string first_variable() const;
-    // remedy_for(), unless the step holds a view.
-    [[nodiscard]] std::string removal_of(std::size_t at) const;
+    // The rules of remedy_for(); nullopt if a rule does not apply to step `at`.
+    using Rule = std::optional<std::string> (PathText::*)(std::size_t) const;
+    [[nodiscard]] std::optional<std::string> clearing_of_caches(std::size_t at) const;
+    [[nodiscard]] std::optional<std::string> removal_of_hook(std::size_t at) const;
+    [[nodiscard]] std::optional<std::string> end_of_known_owner(std::size_t at) const;
+    [[nodiscard]] std::optional<std::string> removal_from_container(std::size_t at) const;
+    static const std::array<Rule, 4> kRules;
+    // The remedy if no rule applies.
+    [[nodiscard]] std::string removal_of_one(std::size_t at) const;
+    [[nodiscard]] std::string removal_of_several(std::size_t at) const;
+    [[nodiscard]] std::string removal_of_variable(std::size_t at) const;
+    // How to end the thread in which the path begins, if it fills a queue.
+    [[nodiscard]] std::string end_of_producer() const;
+    [[nodiscard]] std::string copy_of_views(std::size_t at, Number number) const;
+    // holder_of(), unless step `at` is part of the root's text.
+    [[nodiscard]] std::string named_holder_of(std::size_t at) const;
     // How to clear the functools.lru_cache to which step `at` belongs.
     [[nodiscard]] std::string clearing_of_cache(std::size_t at) const;
     // How to remove the value of a variable from a context. `context`: an expression for it.
@@ -121,6 +151,7 @@ class PathText {
     const Root* root_;
     const RawPath& path_;
     const std::vector<Step>& steps_;
+    bool is_small_view_;
 };
 
 }  // namespace cyclewatch::retention

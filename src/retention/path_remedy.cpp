@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/text.h"
 #include "capture/labelers/text.h"
 #include "capture/object_summary.h"
 #include "device/readers/plain_attributes.h"
+#include "retention/known_ends.h"
 #include "retention/path_names.h"
+#include "retention/views.h"
 
 namespace cyclewatch::retention {
 namespace {
 
+using capture::Utf8Text;
 using model::EdgeKind;
 
 // " (train.py:12)"; "" if the line is not known.
@@ -24,12 +31,13 @@ std::string line_of(const model::Reference& reference) {
 }
 
 // The call that copies a view, if the step leads from the view to the owner of its memory.
-std::string copy_of_view(const Step& step) {
-    if (step.label.kind == EdgeKind::member && step.label.name == "_base") {
+std::string_view copy_of_view(const Step& step) {
+    if (step.is_small_view) {
         return ".clone()";
     }
     const bool is_array = step.from != nullptr && PyObject_IS_GC(step.from) == 0;
-    return is_array && step.label.name == "base" ? ".copy()" : "";
+    return is_array && step.label.name == "base" && is_small_array(step.from, step.to) ? ".copy()"
+                                                                                       : "";
 }
 
 // True for a part of what a function uses, as opposed to one of many items that it collects.
@@ -84,6 +92,14 @@ bool is_context_of_asyncio(const Step& step) {
            (module == "_asyncio" || module.starts_with("asyncio."));
 }
 
+bool is_hook(const Step& step) {
+    return step.label.kind == EdgeKind::hook;
+}
+
+bool is_attribute(const Step& step) {
+    return step.label.kind == EdgeKind::attribute || step.label.kind == EdgeKind::slot;
+}
+
 std::string remedy_of_hook(const Step& hook) {
     return "keep the handle that the registration of the " + hook.label.name +
            " returns, and call `handle.remove()`";
@@ -91,77 +107,198 @@ std::string remedy_of_hook(const Step& hook) {
 
 }  // namespace
 
-std::string PathText::remedy_for(std::size_t at) const {
-    const std::string removal = removal_of(at);
-    const std::string copy = at + 1 < steps_.size() ? copy_of_view(steps_[at + 1]) : "";
-    const std::string holder = holder_of(at);
-    return removal.empty() || copy.empty() || holder.empty()
-               ? removal
-               : "store `" + copy + "` of the view as `" + holder + suffix_at(at) + "`, or " +
-                     removal;
+// What to do about a kind of reference for which removing the reference is not the right remedy.
+// The first rule that applies to a step decides.
+const std::array<PathText::Rule, 4> PathText::kRules{&PathText::clearing_of_caches,
+                                                     &PathText::removal_of_hook,
+                                                     &PathText::end_of_known_owner,
+                                                     &PathText::removal_from_container};
+
+std::string PathText::remedy_for(std::size_t at, Number number) const {
+    if (std::string copy = copy_of_views(at, number); !copy.empty()) {
+        return copy;
+    }
+    for (const Rule rule : kRules) {
+        if (std::optional<std::string> remedy = (this->*rule)(at)) {
+            return *std::move(remedy);
+        }
+    }
+    return number == Number::several ? removal_of_several(at) : removal_of_one(at);
 }
 
-std::string PathText::removal_of(std::size_t at) const {
-    const Step& step = steps_[at];
-    const model::Reference reference = references()[at];
-    const std::string holder = at == 0 && is_step_in_root() ? "" : holder_of(at);
-    std::string text;
+// A view at or after step `at` that keeps much more memory alive than it shows.
+std::string PathText::copy_of_views(std::size_t at, Number number) const {
+    for (std::size_t i = at; i < steps_.size(); ++i) {
+        const bool is_last = i + 1 == steps_.size();
+        const std::string_view copy = !is_last         ? copy_of_view(steps_[i + 1])
+                                      : is_small_view_ ? copy_call(steps_[i].to)
+                                                       : "";
+        const std::string holder = holder_of(i);
+        if (!copy.empty() && !holder.empty()) {
+            const std::string view = "`" + holder + suffix_at(i) + "`";
+            return "store `" + std::string(copy) + "` of " +
+                   (number == Number::several ? "each view such as " + view : "the view " + view) +
+                   ", because a view keeps the whole array alive" + line_of(references()[i]);
+        }
+    }
+    return {};
+}
+
+std::optional<std::string> PathText::clearing_of_caches(std::size_t at) const {
     const auto end = steps_.begin() + static_cast<std::ptrdiff_t>(at);
-    if (const auto cached = std::find_if(end, steps_.end(), is_of_cached_call);
-        cached != steps_.end()) {
-        return clearing_of_cache(static_cast<std::size_t>(cached - steps_.begin())) +
-               line_of(reference);
+    const auto cached = std::find_if(end, steps_.end(), is_of_cached_call);
+    return cached == steps_.end()
+               ? std::nullopt
+               : std::optional(
+                     clearing_of_cache(static_cast<std::size_t>(cached - steps_.begin())) +
+                     line_of(references()[at]));
+}
+
+std::optional<std::string> PathText::removal_of_hook(std::size_t at) const {
+    const auto end = steps_.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto hook = is_hook(steps_[at]) ? end : std::find_if(steps_.begin(), end, is_hook);
+    const bool applies = hook == end ? is_hook(steps_[at]) : is_part_of_function(steps_[at]);
+    if (!applies) {
+        return std::nullopt;
     }
-    const auto is_hook = [](const Step& each) { return each.label.kind == EdgeKind::hook; };
-    const auto hook = std::find_if(steps_.begin(), end, is_hook);
-    if (hook != end && is_part_of_function(step)) {
-        return remedy_of_hook(*hook);
+    const bool is_only_hook = path_.frees[hook->cut_at];
+    return is_only_hook ? remedy_of_hook(*hook)
+                        : "keep the handles that the registration of each hook returns, and call "
+                          "`handle.remove()` of all of them";
+}
+
+std::optional<std::string> PathText::end_of_known_owner(std::size_t at) const {
+    for (const std::size_t i : {at, at == 0 ? at : at - 1}) {
+        std::string remedy(known_end(steps_[i].from, steps_[i].label, i != at));
+        const std::string owner = holder_of(i);
+        std::size_t mark = remedy.find("{}");
+        const bool is_named = mark == std::string::npos || !owner.empty();
+        for (; mark != std::string::npos; mark = remedy.find("{}", mark + owner.size())) {
+            remedy.replace(mark, 2, owner);
+        }
+        if (!remedy.empty() && is_named) {
+            return remedy;
+        }
     }
+    return std::nullopt;
+}
+
+std::optional<std::string> PathText::removal_from_container(std::size_t at) const {
+    const Step& step = steps_[at];
+    if (!is_item(step)) {
+        return std::nullopt;
+    }
+    const std::string holder = named_holder_of(at);
+    if (step.from != nullptr && PyContext_CheckExact(step.from)) {
+        return removal_from_context(at, holder);
+    }
+    if (at > 0 && is_of_queue(steps_[at - 1]) && !holder_of(at - 1).empty()) {
+        if (std::string end = end_of_producer(); !end.empty()) {
+            return end;
+        }
+        return "take the items with `" + holder_of(at - 1) +
+               ".get()` once nobody waits for them, or give the queue a `maxsize`";
+    }
+    if (const std::int64_t most = most_items(step.from); most > 0 && !holder.empty()) {
+        return "lower `maxlen` of the deque `" + holder + "`, which keeps at most " +
+               base::format_count(static_cast<std::uint64_t>(most)) + " objects";
+    }
+    return std::nullopt;
+}
+
+// A thread that waits until somebody takes an item from its queue ends if the object is closed.
+std::string PathText::end_of_producer() const {
+    const auto is_put = [this](const Root& each) {
+        return each.thread == root_->thread && each.code != nullptr &&
+               Utf8Text(each.code->co_qualname).view() == "Queue.put";
+    };
+    const std::string thread = thread_name();
+    if (thread.empty() || std::ranges::none_of(roots_.all(), is_put)) {
+        return {};
+    }
+    PyObject* const target = device::instance_attribute(thread_object(root_->thread), "_target");
+    PyObject* const owner =
+        target != nullptr && PyMethod_Check(target) ? PyMethod_GET_SELF(target) : nullptr;
+    std::string call;
+    for (const char* const name : {"close", "stop", "shutdown"}) {
+        const python::OwnedRef text = device::interned(name);
+        if (owner != nullptr && call.empty() &&
+            device::class_attribute(Py_TYPE(owner), text.get()) != nullptr) {
+            call = ", for example with `" + std::string(base::last_part(full_name(owner))) + "." +
+                   name + "()`";
+        }
+    }
+    return "end thread `" + thread +
+           "`, which waits in `Queue.put()` for somebody to take an item" + call;
+}
+
+std::string PathText::named_holder_of(std::size_t at) const {
+    return at == 0 && is_step_in_root() ? "" : holder_of(at);
+}
+
+std::string PathText::removal_of_one(std::size_t at) const {
+    const Step& step = steps_[at];
+    const std::string holder = named_holder_of(at);
+    const std::string line = line_of(references()[at]);
     switch (step.label.kind) {
-        case EdgeKind::hook:
-            return remedy_of_hook(step);
         case EdgeKind::local:
-            if (is_of_generator(step)) {
-                return holder.empty() ? "" : "call `" + holder + ".close()`";
-            }
-            if (at > 0) {
-                return holder.empty() ? "" : clearing_of_frame(at, holder);
-            }
-            if (std::string end_of_call = end_of_thread(); !end_of_call.empty()) {
-                return end_of_call;
-            }
-            return "delete the variable `" + step.label.name + "` of " +
-                   base::clean_text(root_name()) + line_of(reference);
+            return removal_of_variable(at);
         case EdgeKind::closure:
-            return "do not capture `" + step.label.name + "`" + line_of(reference);
+            return "do not capture `" + step.label.name + "`" + line;
         case EdgeKind::attribute:
         case EdgeKind::slot:
-            text = "delete `" + (holder.empty() ? step.label.name : holder + suffix_at(at)) +
-                   "` or set it to None";
-            return text + line_of(reference);
+            return "delete `" + (holder.empty() ? step.label.name : holder + suffix_at(at)) +
+                   "` or set it to None" + line;
         case EdgeKind::key_value:
         case EdgeKind::captured_key_value:
         case EdgeKind::index:
-            if (step.from != nullptr && PyContext_CheckExact(step.from)) {
-                return removal_from_context(at, holder);
-            }
-            if (at > 0 && is_of_queue(steps_[at - 1]) && !holder_of(at - 1).empty()) {
-                return "take the items with `" + holder_of(at - 1) +
-                       ".get()` once nobody waits for them, or give the queue a `maxsize`";
-            }
-            if (const std::int64_t most = most_items(step.from); most > 0 && !holder.empty()) {
-                return "lower `maxlen` of the deque `" + holder + "`, which keeps at most " +
-                       base::format_count(static_cast<std::uint64_t>(most)) + " objects";
-            }
-            return holder.empty() ? ""
-                                  : "remove `" + holder + suffix_at(at) + "`" + line_of(reference);
+            return holder.empty() ? "" : "remove `" + holder + suffix_at(at) + "`" + line;
         case EdgeKind::dict_key:
         case EdgeKind::element:
         case EdgeKind::opaque_key_value:
-            return holder.empty() ? "" : "remove it from `" + holder + "`" + line_of(reference);
+            return holder.empty() ? "" : "remove it from `" + holder + "`" + line;
         default:
             return is_traceback(step) ? removal_of_traceback(at) : "";
     }
+}
+
+// Does not choose among the items of a container, because the program may need some of them.
+std::string PathText::removal_of_several(std::size_t at) const {
+    const Step& step = steps_[at];
+    const std::string holder = named_holder_of(at);
+    const auto attribute_of_item = [this](std::size_t i) {
+        return i < steps_.size() && is_attribute(steps_[i]) ? suffix_at(i) : "";
+    };
+    if ((is_item(step) || step.label.kind == EdgeKind::dict_key) && !holder.empty()) {
+        const std::string attribute = attribute_of_item(at + 1);
+        return "remove the items of `" + holder + "` that are no longer needed" +
+               (attribute.empty()
+                    ? ""
+                    : ", or delete `" + attribute + "` of those that no longer need it") +
+               line_of(references()[at]);
+    }
+    if (is_attribute(step) && at > 0 && is_item(steps_[at - 1]) && !steps_[at - 1].in_tuple &&
+        !named_holder_of(at - 1).empty()) {
+        return "delete `" + attribute_of_item(at) + "` of the items of `" +
+               named_holder_of(at - 1) + "` that no longer need it" + line_of(references()[at]);
+    }
+    return removal_of_one(at);
+}
+
+std::string PathText::removal_of_variable(std::size_t at) const {
+    const Step& step = steps_[at];
+    const std::string holder = named_holder_of(at);
+    if (is_of_generator(step)) {
+        return holder.empty() ? "" : "call `" + holder + ".close()`";
+    }
+    if (at > 0) {
+        return holder.empty() ? "" : clearing_of_frame(at, holder);
+    }
+    if (std::string end_of_call = end_of_thread(); !end_of_call.empty()) {
+        return end_of_call;
+    }
+    return "delete the variable `" + step.label.name + "` of " + base::clean_text(root_name()) +
+           line_of(references()[at]);
 }
 
 // A context does not support the deletion of a variable, but the variable can be set in it.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -18,6 +19,7 @@
 #include "capture/labelers/visit.h"
 #include "capture/object_summary.h"
 #include "compat/getter_fields.h"
+#include "retention/known_ends.h"
 #include "retention/parts.h"
 #include "retention/path_names.h"
 #include "retention/single_action.h"
@@ -143,6 +145,7 @@ class Folding {
             if (known != nullptr) {
                 label.kind = known->removable ? EdgeKind::attribute : EdgeKind::member;
                 label.name = known->attribute;
+                is_small_view_ = known->is_small_view;
             }
             if (root_ != nullptr && root_->is_namespace && at_ == 0) {
                 name_in_namespace(label, target);
@@ -232,6 +235,7 @@ class Folding {
         const bool in_tuple = target > 0 && PyTuple_Check(object(target - 1)) != 0;
         const std::size_t cut_at = std::min(traceback, target);
         steps_.push_back({from, object(target), std::move(label), role_, cut_at, in_tuple});
+        steps_.back().is_small_view = std::exchange(is_small_view_, false);
         at_ = target;
         holder_ = parent_ = object(target);
         role_ = PartRole::none;
@@ -245,6 +249,7 @@ class Folding {
     PyObject* holder_ = nullptr;  // the object that the next reference belongs to
     PyObject* parent_ = nullptr;
     PartRole role_ = PartRole::none;
+    bool is_small_view_ = false;  // of the next step
     std::vector<Step> steps_;
 };
 
@@ -258,7 +263,8 @@ enum class CutRank : std::uint8_t {
     attribute,
     named_entry,
     entry,
-    hook
+    hook,
+    known_end
 };
 
 CutRank rank_of(const Step& step, bool is_first) {
@@ -302,12 +308,25 @@ bool is_user_code(const Step& step, const model::Reference& reference, bool is_u
 // for an attribute that other code has added to the instance of a class, and even more for a hook,
 // which is preferred to what it uses, except items that it collects. Next are other attributes,
 // which are nearer to the object than the caller's variable. If several steps are equally good, the
-// last is chosen.
+// last is chosen. The hook is also cut if what precedes it frees the object, because a program
+// needs a module longer than the module's hooks. The same holds for a reference for which
+// known_end() knows a call.
 struct CutChoice {
     std::size_t step = 0;
     bool frees = false;
     CutRank rank = CutRank::never;
 };
+
+// True if known_end() knows a call that removes step `at`, the attribute or its item.
+bool has_known_end(const std::vector<Step>& steps, std::size_t at) {
+    const bool is_of_attribute = is_item(steps[at]) && !steps[at].in_tuple;
+    if (is_of_attribute && at > 0) {
+        return !known_end(steps[at - 1].from, steps[at - 1].label, true).empty();
+    }
+    const bool has_item =
+        at + 1 < steps.size() && is_item(steps[at + 1]) && !steps[at + 1].in_tuple;
+    return !has_item && !known_end(steps[at].from, steps[at].label, false).empty();
+}
 
 CutChoice choose_cut(const std::vector<Step>& steps,
                      const PathText& text,
@@ -316,17 +335,22 @@ CutChoice choose_cut(const std::vector<Step>& steps,
                      bool is_user_root) {
     CutChoice best;
     bool is_best_user = false;
-    bool is_in_hook = false;
+    std::optional<CutChoice> first_hook;
     for (std::size_t i = 0; i < steps.size(); ++i) {
         CutRank rank = rank_of(steps[i], i == 0);
         if (rank == CutRank::attribute && text.is_stored_outside(i)) {
             rank = CutRank::entry;
         }
-        is_in_hook = is_in_hook || rank == CutRank::hook;
-        if (rank == CutRank::entry && is_in_hook) {
+        const bool frees = path.frees[steps[i].cut_at];
+        if (has_known_end(steps, i)) {
+            return {i, frees, CutRank::known_end};
+        }
+        if (rank == CutRank::hook && !first_hook) {
+            first_hook = {i, frees, rank};
+        }
+        if (rank == CutRank::entry && first_hook) {
             rank = CutRank::hook;
         }
-        const bool frees = path.frees[steps[i].cut_at];
         const bool is_user = is_user_code(steps[i], references[i], is_user_root);
         if (rank != CutRank::never &&
             std::tuple(frees, rank, is_user) >= std::tuple(best.frees, best.rank, is_best_user)) {
@@ -337,7 +361,7 @@ CutChoice choose_cut(const std::vector<Step>& steps,
             break;  // a program can clear the cache, but not what its keys and results contain
         }
     }
-    return best;
+    return first_hook && best.step < first_hook->step ? *first_hook : best;
 }
 
 // True for an attribute of the object in a local variable, unless other code has added it: it may
@@ -364,6 +388,11 @@ void set_cut(model::RetentionPath& path, std::size_t at, bool frees, bool uses_l
                                       : "the object also has other holders";
 }
 
+void use_complete_remedy(model::RetentionPath& path) {
+    path.cut_frees = true;
+    path.cut->reason = "the remedy removes all paths to the object";
+}
+
 // Replaces a remedy that leaves another path, and adds to one that changes an object of a thread.
 void use_single_action(model::RetentionPath& path, const std::string& action) {
     if (action.empty()) {
@@ -376,8 +405,7 @@ void use_single_action(model::RetentionPath& path, const std::string& action) {
     }
     path.remedy = action;
     if (path.cut && !path.cut_frees) {
-        path.cut_frees = true;
-        path.cut->reason = "the remedy removes all paths to the object";
+        use_complete_remedy(path);
     }
 }
 
@@ -454,10 +482,11 @@ Label Labels::find(PyObject* holder, PartRole role, PyObject* parent, PyObject* 
 model::RetentionPath describe(const HeapGraph& graph,
                               const Roots& roots,
                               const RawPath& path,
-                              Labels& labels) {
+                              Labels& labels,
+                              bool is_small_view) {
     const Root* const root = path.root == kAnonymous ? nullptr : &roots.all()[path.root];
     const std::vector<Step> steps = Folding(graph, root, path, labels).steps();
-    PathText text(graph, roots, root, path, steps);
+    const PathText text(graph, roots, root, path, steps, is_small_view);
     model::RetentionPath result;
     result.root = text.root();
     result.references = text.references();
@@ -467,9 +496,16 @@ model::RetentionPath describe(const HeapGraph& graph,
     if (cut.rank != CutRank::never) {
         set_cut(result, cut.step, cut.frees, uses_library(graph, path));
         result.cut->holder_path = text.holder_of(cut.step);
-        if (std::string remedy = text.remedy_for(cut.step); !remedy.empty()) {
+        if (std::string remedy = text.remedy_for(cut.step, Number::one); !remedy.empty()) {
             result.remedy = std::move(remedy);
+            result.group_remedy = text.remedy_for(cut.step, Number::several);
         }
+    }
+    const bool is_hook = cut.rank == CutRank::hook && !cut.frees;
+    const bool is_end = cut.rank == CutRank::known_end && !cut.frees && cut.step > 0;
+    if ((is_hook && hooks_hold_all(graph, roots, path)) ||
+        (is_end && owner_holds_all(graph, roots, path, steps[cut.step - 1].from))) {
+        use_complete_remedy(result);
     }
     if (const std::string remedy = text.removal_from_registry();
         cut.rank == CutRank::never && !remedy.empty()) {

@@ -78,7 +78,8 @@ class Labels {
 [[nodiscard]] model::RetentionPath describe(const HeapGraph& graph,
                                             const Roots& roots,
                                             const RawPath& path,
-                                            Labels& labels);
+                                            Labels& labels,
+                                            bool is_small_view = false);
 
 // Extends a path by an attribute that only the object's library can read, such as ".grad". The
 // attribute becomes the cut. `frees`: true if the value has no other holders.

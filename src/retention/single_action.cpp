@@ -12,6 +12,7 @@
 
 #include "capture/labelers/text.h"
 #include "device/readers/plain_attributes.h"
+#include "retention/parts.h"
 
 namespace cyclewatch::retention {
 namespace {
@@ -231,7 +232,48 @@ std::string end_of_thread(const HeapGraph& graph,
     return removes_all(graph, roots, path.nodes.back(), number, removes) ? action : "";
 }
 
+// True if `hooks` is a dict of the hooks of a module.
+bool is_dict_of_hooks(const HeapGraph& graph, std::uint32_t hooks) {
+    const auto has_role = [&](std::uint32_t owner, std::uint32_t from) {
+        return role_in(graph.object(owner),
+                       graph.object(from),
+                       model::PartRole::none,
+                       graph.object(hooks)) == model::PartRole::nn_hooks;
+    };
+    return PyDict_Check(graph.object(hooks)) &&
+           std::ranges::any_of(graph.holders(hooks), [&](std::uint32_t holder) {
+               return has_role(holder, holder) ||
+                      (PyDict_Check(graph.object(holder)) &&
+                       std::ranges::any_of(graph.holders(holder), [&](std::uint32_t owner) {
+                           return has_role(owner, holder);
+                       }));
+           });
+}
+
 }  // namespace
+
+bool hooks_hold_all(const HeapGraph& graph, const Roots& roots, const RawPath& path) {
+    return removes_all(
+        graph, roots, path.nodes.back(), 0, [&](std::uint32_t holder, std::uint32_t) {
+            return is_dict_of_hooks(graph, holder);
+        });
+}
+
+bool owner_holds_all(const HeapGraph& graph,
+                     const Roots& roots,
+                     const RawPath& path,
+                     PyObject* owner) {
+    const auto is_of_owner = [&](std::uint32_t holder) {
+        return graph.object(holder) == owner || is_dict_of(graph, holder, owner);
+    };
+    const auto removes = [&](std::uint32_t holder, std::uint32_t node) {
+        const std::span<const std::uint32_t> holders = graph.holders(holder);
+        return node != path.nodes.front() &&
+               (is_of_owner(holder) ||
+                (!holders.empty() && std::ranges::all_of(holders, is_of_owner)));
+    };
+    return removes_all(graph, roots, path.nodes.back(), 0, removes);
+}
 
 std::string single_action(const HeapGraph& graph,
                           const Roots& roots,

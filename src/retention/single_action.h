@@ -21,4 +21,13 @@ namespace cyclewatch::retention {
                                         const RawPath& path,
                                         const std::string& thread_action);
 
+// True if every path to the last object of `path` leads through a hook of a torch module.
+[[nodiscard]] bool hooks_hold_all(const HeapGraph& graph, const Roots& roots, const RawPath& path);
+
+// True if every path to the last object of `path` leads through an attribute of `owner`.
+[[nodiscard]] bool owner_holds_all(const HeapGraph& graph,
+                                   const Roots& roots,
+                                   const RawPath& path,
+                                   PyObject* owner);
+
 }  // namespace cyclewatch::retention

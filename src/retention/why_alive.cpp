@@ -138,23 +138,28 @@ HolderSearch::HolderSearch(collector::TrackedObjects& objects,
 }
 
 std::vector<model::RetentionPath> HolderSearch::paths_avoiding(
-    PyObject* object, std::size_t count, const std::unordered_set<std::uint32_t>& roots) {
+    PyObject* object,
+    std::size_t count,
+    const std::unordered_set<std::uint32_t>& roots,
+    bool is_small_view) {
     std::vector<model::RetentionPath> paths;
     const std::uint32_t target = graph_.node_of(object);
     if (target != HeapGraph::kAbsent) {
         for (const RawPath& path : finder_.find(target, count, roots).paths) {
-            paths.push_back(describe(graph_, roots_, path, labels_));
+            paths.push_back(describe(graph_, roots_, path, labels_, is_small_view));
         }
     }
     return paths;
 }
 
-std::vector<model::RetentionPath> HolderSearch::paths(PyObject* object, std::size_t count) {
-    return paths_avoiding(object, count, {});
+std::vector<model::RetentionPath> HolderSearch::paths(PyObject* object,
+                                                      std::size_t count,
+                                                      bool is_small_view) {
+    return paths_avoiding(object, count, {}, is_small_view);
 }
 
 std::vector<model::RetentionPath> HolderSearch::carrier_paths(PyObject* object, std::size_t count) {
-    return paths_avoiding(object, count, unread_variables());
+    return paths_avoiding(object, count, unread_variables(), false);
 }
 
 const std::unordered_set<std::uint32_t>& HolderSearch::unread_variables() {

@@ -57,7 +57,10 @@ class HolderSearch {
                  std::span<PyObject* const> untracked,
                  Keys keys);
     // Empty if the object is not tracked or not in `owned`, or if there is no path.
-    [[nodiscard]] std::vector<model::RetentionPath> paths(PyObject* object, std::size_t count);
+    // `is_small_view`: the object is a view of memory that is much larger.
+    [[nodiscard]] std::vector<model::RetentionPath> paths(PyObject* object,
+                                                          std::size_t count,
+                                                          bool is_small_view = false);
     // Like paths(), but prefers paths that do not begin at a variable that its function assigns
     // again without reading it. Such a variable does not carry the object to the next step of a
     // loop.
@@ -77,7 +80,10 @@ class HolderSearch {
     [[nodiscard]] bool is_collection(std::uint32_t node) const;
     [[nodiscard]] const std::unordered_set<std::uint32_t>& unread_variables();
     [[nodiscard]] std::vector<model::RetentionPath> paths_avoiding(
-        PyObject* object, std::size_t count, const std::unordered_set<std::uint32_t>& roots);
+        PyObject* object,
+        std::size_t count,
+        const std::unordered_set<std::uint32_t>& roots,
+        bool is_small_view);
 
     HeapGraph graph_;
     Roots roots_;

@@ -4,12 +4,15 @@
 #include <Python.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -17,6 +20,7 @@
 #include "capture/object_summary.h"
 #include "python/guards.h"
 #include "python/references.h"
+#include "retention/views.h"
 
 namespace cyclewatch::watch {
 namespace {
@@ -38,6 +42,47 @@ bool is_parameter(PyObject* object) {
 bool is_better(const PendingOwner& owner, const PendingOwner& best) {
     return !owner.is_part &&
            (best.is_part || (best.reading.shape.empty() && !owner.reading.shape.empty()));
+}
+
+// The size in bytes of a value of a dtype such as "float32"; 0 if unknown.
+std::uint64_t item_bytes(std::string_view dtype) {
+    if (dtype == "bool") {
+        return 1;
+    }
+    const std::size_t end = dtype.find_last_not_of("0123456789");
+    std::uint64_t bits = 0;
+    const std::string_view digits = dtype.substr(end == std::string_view::npos ? 0 : end + 1);
+    std::from_chars(digits.data(), digits.data() + digits.size(), bits);
+    return dtype.find('_') == std::string_view::npos ? bits / 8 : 0;
+}
+
+// The product of the numbers in a shape such as "[2, 3]"; nullopt if one is unknown.
+std::optional<std::uint64_t> items_of(std::string_view shape) {
+    if (!shape.starts_with('[') || shape.find('?') != std::string_view::npos) {
+        return std::nullopt;
+    }
+    std::uint64_t items = 1;
+    const char* const end = shape.data() + shape.size();
+    for (const char* at = shape.data(); at < end; ++at) {
+        std::uint64_t size = 0;
+        const auto [next, error] = std::from_chars(at, end, size);
+        if (error == std::errc()) {
+            items *= size;
+            at = next;
+        }
+    }
+    return items;
+}
+
+// The bytes of the storage that `object`, its owner, shows; the whole storage if unknown.
+std::uint64_t shown_bytes(const PendingOwner& owner, PyObject* object) {
+    if (const auto bytes = retention::bytes_of_array(object)) {
+        return *bytes;
+    }
+    const std::optional<std::uint64_t> items = items_of(owner.reading.shape);
+    const std::uint64_t size = item_bytes(owner.reading.dtype);
+    return owner.type.starts_with("torch.") && items && size > 0 ? *items * size
+                                                                 : owner.reading.bytes;
 }
 
 bool is_optimizer_state(const model::RetentionPath& path) {
@@ -95,7 +140,11 @@ std::vector<LiveStorage> storages_of(const CapturedCollection& read,
             storage.gradient = &owner;
             storage.gradient_of = objects[owner.object];
         }
-        if (storage.owner == nullptr || (parameter && !storage.has_parameter) ||
+        const bool shows_more =
+            storage.owner != nullptr && !owner.is_part && !storage.owner->is_part &&
+            !storage.has_parameter &&
+            shown_bytes(*storage.owner, storage.object) < shown_bytes(owner, objects[owner.object]);
+        if (storage.owner == nullptr || (parameter && !storage.has_parameter) || shows_more ||
             is_better(owner, *storage.owner)) {
             storage.owner = &owner;
             storage.object = objects[owner.object];
@@ -104,6 +153,11 @@ std::vector<LiveStorage> storages_of(const CapturedCollection& read,
     }
     std::erase_if(storages, [](const LiveStorage& each) { return each.owner == nullptr; });
     return storages;
+}
+
+bool is_small_view(const LiveStorage& storage) {
+    return !storage.owner->is_part && storage.gradient == nullptr && !storage.has_parameter &&
+           shown_bytes(*storage.owner, storage.object) <= storage.owner->reading.bytes / 2;
 }
 
 bool is_held_by_c_code(const LiveStorage& storage) {

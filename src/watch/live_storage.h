@@ -40,6 +40,9 @@ struct LiveStorage {
 // True if the path continues through the autograd graph of a tensor.
 [[nodiscard]] bool is_in_graph(const model::RetentionPath& path);
 
+// True if `storage.object` is a view of at most half of the storage.
+[[nodiscard]] bool is_small_view(const LiveStorage& storage);
+
 // What the storage is used for. REQUIRES: not inside a collection, and the paths of `storage`.
 [[nodiscard]] model::OwnerCategory category_of(const LiveStorage& storage);
 

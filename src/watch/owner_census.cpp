@@ -155,7 +155,7 @@ constexpr std::size_t kShownPaths = 2;
 
 void find_paths(LiveStorage& storage, PyObject* object, retention::HolderSearch& search) {
     const PendingOwner* const part = part_of(storage);
-    storage.paths = search.paths(object, kShownPaths);
+    storage.paths = search.paths(object, kShownPaths, is_small_view(storage));
     const bool has_graph =
         storage.graph_nodes > 0 || std::ranges::any_of(storage.paths, &is_in_graph);
     if (has_graph && !storage.paths.empty() && storage.paths.front().root.is_unread) {
@@ -357,6 +357,13 @@ std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages) {
         group.category = category_of(storage);
         group.graph_nodes = storage.graph_nodes;
         group.held_by = std::move(storage.paths);
+    }
+    for (model::LiveOwner& each : groups) {
+        for (model::RetentionPath& path : each.held_by) {
+            if (each.owner.count > 1 && !path.group_remedy.empty()) {
+                path.remedy = path.group_remedy;
+            }
+        }
     }
     return groups;
 }

@@ -99,6 +99,8 @@ def test_tensors_that_grow_are_named_by_their_holder(torch, caplog):
     assert (loss.type, loss.shape, loss.dtype) == ("torch.Tensor", (), "float32")
     assert (loss.rate, loss.unit, loss.count, loss.nbytes) == (4, "step", 9, 36)
     assert loss.until_full > 1e6
+    assert ", unless a loss is computed from it later, " in loss.remedy
+    assert "remove it from `losses` after the backward() of that loss" in loss.remedy
     assert loss.census_bytes == [16, 20, 24, 28, 32, 36]
     (warning,) = caplog.records
     assert warning.levelno == logging.WARNING
@@ -146,6 +148,7 @@ def test_graph_that_grows_without_tensors_is_named_by_its_holder(torch):
     assert growing.graph_nodes >= 12 * 5
     assert growing.rate == 0
     assert ".detach()" in growing.remedy and ".item()" in growing.remedy
+    assert "remove it from" not in growing.remedy
     assert "full in" not in str(growing)
     assert f"an autograd graph of {growing.graph_nodes} nodes" in str(growing)
 
@@ -207,7 +210,7 @@ def test_children_of_a_module_dict_grow(torch):
     report = run(adapt, steps=8).report()
     [growing] = growing_in(report, "layer[")
     assert growing.held_by.endswith("'].weight")
-    assert growing.remedy.startswith("remove items such as `layer['")
+    assert growing.remedy.startswith("remove the items of `layer` that are no longer needed")
 
 
 class Buffer:
@@ -243,7 +246,7 @@ def test_growth_needs_six_censuses(buffers, caplog):
         f"Tensor memory grows: +1000 B per step: 6 x {__name__}.Buffer on cpu (5.9 KiB), held by "
         f"module global {__name__}.kept -> kept[0]. "
     )
-    assert warning.message.endswith("remove items such as `kept[0]`, if they are no longer needed.")
+    assert warning.message.endswith("remove the items of `kept` that are no longer needed.")
 
 
 def test_rate_is_per_step_even_if_the_program_counts_from_zero_again(buffers):

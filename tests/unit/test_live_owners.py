@@ -50,12 +50,60 @@ def test_equal_paths_are_one_group():
     )
     assert (first.shape, first.dtype, first.allocated_at) == (None, None, None)
     assert str(first) == (
-        f"3.0 MiB: 3 x owners.Buffer on cpu, other, held by {first.held_by[0]}. To free it, "
+        f"3.0 MiB: 3 x owners.Buffer on cpu, other, held by {first.held_by[0]}. To free them, "
         + first.held_by[0].remedy
         + "."
     )
     assert repr(first) == f"<LiveOwner {first}>"
     del extra
+
+
+def test_no_item_of_a_group_is_chosen():
+    layers.extend(Layer(1 << 20) for _ in range(3))
+    layers.append([Buffer(1 << 21) for _ in range(2)])
+    lists, objects = sorted(owners(), key=lambda owner: owner.count)
+    assert objects.held_by[0].remedy == (
+        "remove the items of `layers` that are no longer needed, or delete `.weight` of those "
+        "that no longer need it"
+    )
+    assert lists.held_by[0].remedy.startswith("remove the items of `layers")
+    assert lists.held_by[0].remedy.endswith("that are no longer needed")
+    del layers[1:]
+    (single,) = owners()
+    assert single.held_by[0].remedy == "remove `layers[0]`"
+
+
+def test_small_views_are_copied():
+    numpy = pytest.importorskip("numpy")
+
+    def read(array):
+        while isinstance(array.base, numpy.ndarray):
+            array = array.base
+        return {"device": "cpu", "nbytes": array.nbytes, "data_ptr": array.ctypes.data}
+
+    cyclewatch.register_owner(numpy.ndarray, read)
+    try:
+        layers.extend(numpy.ones(1 << 20)[:10] for _ in range(3))
+        (group,) = [
+            each
+            for each in cyclewatch.live_owners(1000, devices="cpu")
+            if each.type == "numpy.ndarray" and "layers[" in str(each)
+        ]
+    finally:
+        cyclewatch.unregister_owner(numpy.ndarray)
+    assert group.held_by[0].remedy.startswith("store `.copy()` of each view such as `layers[")
+
+
+def test_small_detached_tensors_are_cloned():
+    torch = pytest.importorskip("torch")
+    layers.extend(torch.ones(1 << 20)[:10].detach() for _ in range(3))
+    layers.append(torch.ones(1 << 21).view(2, -1).detach())
+    views, whole = sorted(
+        (each for each in cyclewatch.live_owners(1000, devices="cpu") if "layers[" in str(each)),
+        key=lambda each: -each.count,
+    )
+    assert views.held_by[0].remedy.startswith("store `.clone()` of each view such as `layers[")
+    assert whole.held_by[0].remedy == "remove `layers[3]`"
 
 
 # A size that no other object has.

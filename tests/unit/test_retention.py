@@ -228,7 +228,128 @@ def test_a_view_is_copied_rather_than_removed():
     shared.append(numpy.zeros((4, 1000))[-1])
     (path,) = cyclewatch.why_alive(shared[0].base)
     assert str(path).endswith("shared[0].base")
-    assert path.remedy == "store `.copy()` of the view as `shared[0]`, or remove `shared[0]`"
+    assert path.remedy == (
+        "store `.copy()` of the view `shared[0]`, because a view keeps the whole array alive"
+    )
+
+
+def test_a_view_of_the_whole_array_is_not_copied():
+    numpy = pytest.importorskip("numpy")
+    shared.append(numpy.zeros((4, 1000)).reshape(1000, 4))
+    (path,) = cyclewatch.why_alive(shared[0].base)
+    assert path.remedy == "remove `shared[0]`"
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+def test_a_tensor_is_cloned_if_it_shows_a_part(rows):
+    torch = pytest.importorskip("torch")
+    shared.append(torch.ones(4, 1000)[:rows])
+    (path,) = cyclewatch.why_alive(shared[0]._base)
+    assert str(path).endswith("shared[0]._base")
+    assert path.remedy.startswith("store `.clone()` of" if rows == 1 else "remove `shared[0]`")
+
+
+def test_all_hooks_are_removed_rather_than_the_module():
+    torch = pytest.importorskip("torch")
+    network = torch.nn.Sequential(torch.nn.Identity(), torch.nn.Identity())
+
+    class Recorder:
+        def __init__(self):
+            self.handles = [
+                layer.register_forward_hook(lambda *_: self.seen()) for layer in network
+            ]
+
+        def seen(self):
+            pass
+
+    def experiment():
+        recorder = Recorder()
+        handles = recorder.__dict__.pop("handles")
+        return weakref.ref(recorder), handles
+
+    recorder, handles = experiment()
+    path = cyclewatch.why_alive(recorder)[0]
+    assert path.cut.label == "forward hook" and path.cut_frees
+    assert path.remedy.endswith("call `handle.remove()` of all of them")
+    for handle in handles:
+        handle.remove()
+    assert recorder() is None
+    assert len(network) == 2
+
+
+def test_a_thread_that_fills_a_queue_is_ended():
+    class Loader:
+        def __init__(self):
+            self.batches = queue.Queue(maxsize=1)
+            self.is_closed = False
+            self.worker = threading.Thread(target=self.fill, name="loader", daemon=True)
+            self.worker.start()
+
+        def fill(self):
+            while not self.is_closed:
+                self.batches.put(Thing())
+
+        def close(self):
+            self.is_closed = True
+            while self.worker.is_alive():
+                with contextlib.suppress(queue.Empty):
+                    self.batches.get(timeout=0.01)
+
+    def first_batch():
+        loader = Loader()
+        while not (loader.batches.full() and loader.batches.not_full._waiters):
+            pass
+        return weakref.ref(loader), weakref.ref(loader.batches.queue[0])
+
+    loader, batch = first_batch()
+    remedies = {path.remedy for path in cyclewatch.why_alive(batch, paths=2)}
+    loader().close()
+    assert all("end thread `loader`" in remedy for remedy in remedies)
+    assert all("with `Loader.close()`" in remedy for remedy in remedies)
+    assert batch() is None
+
+
+def test_an_event_loop_is_run_or_closed():
+    with contextlib.closing(asyncio.new_event_loop()) as loop:
+        thing = Thing()
+        loop.call_soon(print, thing)
+        reference = weakref.ref(thing)
+        del thing
+        (path,) = cyclewatch.why_alive(reference)
+        assert path.remedy == (
+            "run the event loop `loop` until its callbacks have been called, or call `loop.close()`"
+        )
+        follow(path.remedy.split(" or call ")[1], loop=loop)
+        assert reference() is None
+
+
+def test_the_owner_of_what_prepare_returned_is_told_to_free_it():
+    class Accelerator:
+        """Like accelerate's, which is tested in tests/trainers."""
+
+        def __init__(self):
+            self._models = []
+            self._optimizers = []
+
+        def free_memory(self):
+            self.__init__()
+
+    Accelerator.__module__ = "accelerate.accelerator"
+    Accelerator.__qualname__ = "Accelerator"
+    accelerator = Accelerator()
+
+    def training():
+        model = Thing()
+        accelerator._models.append(model)
+        accelerator._optimizers.append(model)
+        return weakref.ref(model)
+
+    model = training()
+    path = cyclewatch.why_alive(model)[0]
+    assert path.remedy.startswith("call `accelerator.free_memory()`")
+    assert path.cut_frees
+    follow(path.remedy, accelerator=accelerator)
+    assert model() is None
 
 
 def test_a_hook_is_removed_rather_than_what_it_uses():

@@ -120,6 +120,7 @@ constexpr Field kTensorAttributes[] = {
     {&Torch::use_count, "_use_count", kOptional},
     {&Torch::tensor_cdata, "_cdata", kOptional},
     {&Torch::shape, "shape"},
+    {&Torch::tensor_bytes, "nbytes", kOptional},
     {&Torch::dtype, "dtype"},
 };
 constexpr Field kStorageAttributes[] = {

@@ -40,6 +40,7 @@ struct TorchFunctions {
     OwnedRef strided;                       // torch.strided
     OwnedRef is_view;                       // TensorBase._is_view
     OwnedRef base;                          // TensorBase._base (getset); optional
+    OwnedRef tensor_bytes;                  // TensorBase.nbytes (getset); optional
     OwnedRef is_inference;                  // TensorBase.is_inference
     OwnedRef version;                       // TensorBase._version (getset)
     OwnedRef is_leaf;                       // TensorBase.is_leaf (getset); optional

@@ -104,7 +104,8 @@ class TorchReader final : public OwnerReader {
         const WithoutTorchFunction guard(torch_);
         if (guard.entered() && PyType_IsSubtype(Py_TYPE(object), torch_.tensor_base) != 0) {
             if (call(torch_.is_view, object).get() == Py_True) {
-                add_reference("_base", false, get(torch_.base, object), references);
+                const OwnedRef base = get(torch_.base, object);
+                add_reference("_base", false, base, references, is_small_view(object, base));
             }
             if (torch_api::may_read_gradient(torch_, object)) {
                 add_reference("grad", true, get(torch_.grad, object), references);
@@ -189,10 +190,20 @@ class TorchReader final : public OwnerReader {
     static void add_reference(const char* attribute,
                               bool removable,
                               const OwnedRef& target,
-                              std::vector<LibraryReference>& references) {
+                              std::vector<LibraryReference>& references,
+                              bool is_small_view = false) {
         if (target && target.get() != Py_None) {
-            references.push_back({attribute, removable, target.get()});
+            references.push_back({.attribute = attribute,
+                                  .removable = removable,
+                                  .target = target.get(),
+                                  .is_small_view = is_small_view});
         }
+    }
+
+    [[nodiscard]] bool is_small_view(PyObject* view, const OwnedRef& base) const noexcept {
+        const std::uint64_t bytes =
+            base && base.get() != Py_None ? number_of(get(torch_.tensor_bytes, base.get())) : 0;
+        return bytes > 0 && number_of(get(torch_.tensor_bytes, view)) <= bytes / 2;
     }
 
     bool read_plain(PyObject* object, OwnerReading& reading) {

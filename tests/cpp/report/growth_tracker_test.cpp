@@ -110,6 +110,7 @@ TEST(GrowthTracker, FindsContainersWhoseItemsDiffer) {
         item.owner.count = 1;
         item.owner.shape = std::to_string(10 + length);
         item.held_by.front().remedy = "remove it from `model.cache`";
+        item.held_by.front().group_remedy = "remove the items of `model.cache`";
         tracker.add(static_cast<double>(length), census, model::GrowthUnit::step, 0);
     }
     const std::vector<model::GrowingOwner> growing = tracker.growing();
@@ -118,7 +119,7 @@ TEST(GrowthTracker, FindsContainersWhoseItemsDiffer) {
     EXPECT_EQ(growing[0].owner.count, 8U);
     EXPECT_EQ(growing[0].owner.shape, "");
     EXPECT_EQ(growing[0].bytes, 116U);
-    EXPECT_EQ(growing[0].remedy, "remove items from `model.cache`, if they are no longer needed");
+    EXPECT_EQ(growing[0].remedy, "remove the items of `model.cache`");
 }
 
 // The results of a program grow faster than one group of the graph that should not be kept.
@@ -127,7 +128,7 @@ TEST(GrowthTracker, ListsAGraphBeforeDataThatGrowsSlightlyFaster) {
     for (std::uint64_t step = 1; step <= 8; ++step) {
         std::vector<model::LiveOwner> census{
             group("results", 7 * step), group("state", 3 * step), group("data", 20 * step)};
-        census[0].held_by.front().remedy = "remove `results[0]`";
+        census[0].held_by.front().remedy = "call `results.clear()`";
         census[1].category = model::OwnerCategory::activation;
         tracker.add(static_cast<double>(step), census, model::GrowthUnit::step, 0);
     }
@@ -135,7 +136,7 @@ TEST(GrowthTracker, ListsAGraphBeforeDataThatGrowsSlightlyFaster) {
     ASSERT_EQ(growing.size(), 3U);
     EXPECT_EQ(growing[0].held_by, "data");
     EXPECT_EQ(growing[1].held_by, "state");
-    EXPECT_EQ(growing[2].remedy, "remove items such as `results[0]`, if they are no longer needed");
+    EXPECT_EQ(growing[2].remedy, "call `results.clear()`");
 }
 
 // `history = torch.cat([history, x])`

@@ -74,7 +74,7 @@ function heldBy(live: LiveOwner): HTMLElement {
         }
         heading.append(path);
         if (remedy !== undefined && cut_frees) {
-            heading.append(quiet(`To free it, ${remedy}`));
+            heading.append(quiet(`To free ${live.owner.count > 1 ? "them" : "it"}, ${remedy}`));
         }
     }
     if (live.held_by.length === 0) {
