@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import sys
@@ -103,6 +104,8 @@ def start(autopsy: oom_autopsy) -> None:
     """Observe errors until :func:`stop`. Idempotent."""
     if autopsy not in _active:
         _active.append(autopsy)
+    atexit.unregister(report_failed_program)
+    atexit.register(report_failed_program)
     oom_memory.keep_reserve()
     _native.set_failure_handler(_annotate)
     oom_observer.start(_on_device_failure)
@@ -116,6 +119,19 @@ def stop(autopsy: oom_autopsy) -> None:
         _native.set_failure_handler(None)
         oom_memory.release_reserve()
         oom_observer.stop()
+
+
+def report_failed_program() -> None:
+    """At exit, report the out-of-memory error that ended the program, if nothing has yet.
+
+    The hook that reports it earlier is installed after a collection that follows the import of
+    torch, which some programs end before. No address space is kept in reserve afterwards.
+    """
+    error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    if not _active or hasattr(sys, "ps1") or not isinstance(error, BaseException):
+        return
+    for note in _reported(error):
+        log(_ERROR, note)
 
 
 def _on_device_failure(memory: oom_memory.Memory) -> None:
@@ -178,20 +194,30 @@ def _write_new(folder: str, contents: bytes, ending: str) -> str:
 
 
 def _annotate(error: BaseException, handled: int = 0) -> None:
-    """If the chain of `error` contains an out-of-memory error, add the note to that error."""
+    _reported(error, handled)
+    if _active:
+        oom_memory.keep_reserve()
+
+
+def _reported(error: BaseException, handled: int = 0) -> list[str]:
+    """If the chain of `error` contains an out-of-memory error, write a report about it.
+
+    Adds a note with the headline to that error, and returns the note. Returns nothing if the error
+    has the note already.
+    """
     try:
         for each in exception_chain(error, handled=handled):
             if is_out_of_memory(each):
-                if not _has_note(each) and not is_of_another_process(each):
-                    oom_memory.release_reserve()
-                    _add_note(each, _NOTE + _report(each))
-                return
+                if _has_note(each) or is_of_another_process(each):
+                    return []
+                oom_memory.release_reserve()
+                note = _NOTE + _report(each)
+                _add_note(each, note)
+                return [note]
     except Exception as problem:
         # The examination may run out of memory, too. The program must see only its own error.
         log(_ERROR, f"no out-of-memory report: {type(problem).__name__}: {problem}")
-    finally:
-        if _active:
-            oom_memory.keep_reserve()
+    return []
 
 
 def _has_note(error: BaseException) -> bool:

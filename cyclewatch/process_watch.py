@@ -14,7 +14,7 @@ import sys
 from cyclewatch import _native, collecting, finding_warnings, watches
 from cyclewatch.exit_gathering import gather_at_exit
 from cyclewatch.optimizer_steps import count_optimizer_steps
-from cyclewatch.out_of_memory import oom_autopsy
+from cyclewatch.out_of_memory import oom_autopsy, report_failed_program
 from cyclewatch.settings import PYTEST, RUN, setting_of
 from cyclewatch.torch_proof import require_gil, torch_layout
 from cyclewatch.wording import clean_line, prefix
@@ -131,6 +131,7 @@ class ProcessWatch:
 
     def _finish_watch(self) -> None:
         _native.stop_calls()
+        report_failed_program()
         if self._watch.active and self._settings["collect_at_exit"]:
             collecting.collect()
         if self._watch.active and self._settings["never_freed"]:

@@ -5,6 +5,7 @@ import gc
 import multiprocessing
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import threading
@@ -348,3 +349,38 @@ def test_live_owner_is_named_without_a_cycle(main_interpreter, tmp_path):
     assert numbers["reachable: other tensors"] + numbers[REST] == numbers["in use"]
     first = text.partition("Largest reachable tensors:\n")[2].splitlines()[0]
     assert re.search(r"__main__\.History \[33554432\] uint8 on cpu \(\d+ x 32\.0 MiB\)$", first)
+
+
+# Runs no collection after the import of torch, so that no hook for failures is installed.
+WITHOUT_COLLECTION = f"""
+import gc, resource, runpy, sys
+gc.disable()
+sys.argv = ["train", "leak", "32"]
+import cyclewatch
+cyclewatch.warn_tensor_cycles, start = lambda **_: None, cyclewatch.warn_tensor_cycles
+if {{starts_itself}}:
+    start(devices="cpu")
+runpy.run_path({str(LIMITED)!r}, run_name="__main__")
+"""
+
+
+@pytest.mark.usefixtures("torch_interpreter", "installation")
+@pytest.mark.parametrize("is_run", [True, False])
+def test_program_that_ends_before_a_collection(tmp_path, is_run):
+    program = tmp_path / "train.py"
+    program.write_text(WITHOUT_COLLECTION.format(starts_itself=not is_run))
+    run = ["-m", "cyclewatch", "run", "--devices", "cpu"] if is_run else []
+    outcome = subprocess.run(
+        [sys.executable, *run, program],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert outcome.returncode == 1, outcome.stderr
+    (path,) = tmp_path.glob("*-oom.txt")
+    headline = path.read_text(encoding="utf-8").splitlines()[0]
+    assert "dead in" in headline
+    lines = outcome.stderr.splitlines()
+    assert lines.count(f"cyclewatch: {headline}; report: {path}") == 1
+    assert any("reference cycles through Engine keep" in line for line in lines)
