@@ -27,8 +27,8 @@ const char* unsupported_reason() {
         return "module cyclewatch._native does not support loading in subinterpreters";
     }
     if (!CYCLEWATCH_CAN_WATCH) {
-        return "cyclewatch does not support this free-threaded version of CPython yet; use 3.13t "
-               "or a build with the GIL";
+        return "cyclewatch does not support this free-threaded version of CPython; use 3.14t or a "
+               "build with the GIL";
     }
     return nullptr;
 }

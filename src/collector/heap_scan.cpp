@@ -100,9 +100,11 @@ class UnreachableSearch {
         top_ = position;
     }
 
+    // An object whose references are not all counted has a large count (cw_is_fully_counted()), and
+    // is treated as alive.
     static std::int32_t references_of(PyObject* object) {
-        return static_cast<std::int32_t>(std::min<Py_ssize_t>(
-            cw_counted_references(object), std::numeric_limits<std::int32_t>::max()));
+        return static_cast<std::int32_t>(
+            std::min<Py_ssize_t>(Py_REFCNT(object), std::numeric_limits<std::int32_t>::max()));
     }
 
     template <visitproc kVisit>

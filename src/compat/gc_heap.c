@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 _Static_assert(_PyGC_BITS_UNREACHABLE == 4, "cw_is_unreachable() reads that bit");
-_Static_assert(_PyGC_BITS_DEFERRED == 64, "cw_counted_references() reads that bit");
+_Static_assert(_PyGC_BITS_DEFERRED == 64, "cw_is_fully_counted() reads that bit");
 
 typedef struct {
     PyObject* canary;

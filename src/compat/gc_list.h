@@ -90,25 +90,15 @@ void cw_with_world_stopped(void (*work)(void* context), void* context);
  * cw_with_world_stopped(). */
 cw_walk_result cw_list_heap(cw_object_list* found, void (*work)(void* context), void* context);
 
-/* The number of counted references to `object`, which is less than its reference count if the
- * interpreter defers counting. */
-static inline Py_ssize_t cw_counted_references(PyObject* object) {
+/* False if the reference count of `object` is a large number that does not include all references.
+ * Free-threaded builds count so for modules, classes, and functions that are not nested. */
+static inline int cw_is_fully_counted(PyObject* object) {
 #if CYCLEWATCH_HAS_NO_GIL
-    enum { kDeferred = 64 }; /* checked in gc_heap.c; adds 1 to the count */
-    return Py_REFCNT(object) - ((object->ob_gc_bits & kDeferred) != 0);
-#else
-    return Py_REFCNT(object);
-#endif
-}
-
-/* True for a container that the collector no longer tracks because it is immortal. When a program
- * starts its first thread, 3.13t makes modules, their dicts, functions and classes immortal. */
-static inline int cw_is_untracked_immortal(PyObject* object) {
-#if CYCLEWATCH_HAS_NO_GIL
-    return _Py_IsImmortal(object) && PyObject_IS_GC(object) && !PyObject_GC_IsTracked(object);
+    enum { kDeferred = 64 }; /* checked in gc_heap.c */
+    return (object->ob_gc_bits & kDeferred) == 0;
 #else
     (void)object;
-    return 0;
+    return 1;
 #endif
 }
 

@@ -10,7 +10,6 @@
 
 #include "collector/object_arrays.h"
 #include "compat/frame_access.h"
-#include "python/type_traversal.h"
 
 namespace cyclewatch::retention {
 
@@ -110,50 +109,6 @@ const device::LibraryReference* HeapGraph::library_reference(std::uint32_t holde
         }
     }
     return nullptr;
-}
-
-namespace {
-
-// Adds each visited object that is immortal and not tracked by the collector.
-struct ImmortalObjects {
-    collector::TrackedObjects& objects;
-    std::unordered_set<PyObject*> found{};
-    bool out_of_memory = false;
-
-    void consider(PyObject* object) noexcept {
-        if (object == nullptr || cw_is_untracked_immortal(object) == 0) {
-            return;
-        }
-        try {
-            out_of_memory = out_of_memory || (found.insert(object).second && !objects.add(object));
-        } catch (const std::bad_alloc&) {
-            out_of_memory = true;
-        }
-    }
-    static int visit(PyObject* object, void* context) noexcept {
-        static_cast<ImmortalObjects*>(context)->consider(object);
-        return 0;
-    }
-};
-
-}  // namespace
-
-void add_untracked_immortals(collector::TrackedObjects& objects) {
-    if constexpr (!CYCLEWATCH_HAS_NO_GIL) {
-        return;
-    }
-    ImmortalObjects immortals{objects};
-    python::TypeTraversals traversals;
-    immortals.consider(PyImport_GetModuleDict());
-    // Uses an index instead of an iterator, because consider() appends to the list.
-    for (std::size_t i = 0; i < objects.objects().size(); ++i) {
-        PyObject* const object = objects.objects()[i];
-        immortals.consider(reinterpret_cast<PyObject*>(Py_TYPE(object)));
-        traversals.of(Py_TYPE(object)).visit<ImmortalObjects::visit>(object, &immortals);
-    }
-    if (immortals.out_of_memory) {
-        throw std::bad_alloc();
-    }
 }
 
 namespace {

@@ -67,11 +67,14 @@ class HeapGraph {
     // or negative if the graph accounts for all references. Library references are not subtracted,
     // because they own the C++ object instead of the Python object. However, if all library
     // references to an object are known, one reference is subtracted for all of them together.
+    // Zero if the interpreter does not count all references to the object.
     [[nodiscard]] Py_ssize_t unexplained(std::uint32_t node) const noexcept {
+        if (cw_is_fully_counted(object(node)) == 0) {
+            return 0;
+        }
         const auto found = library_counts_.find(node);
         const Py_ssize_t library = found == library_counts_.end() ? 0 : found->second;
-        return cw_counted_references(object(node)) - static_cast<Py_ssize_t>(holders(node).size()) +
-               library;
+        return Py_REFCNT(object(node)) - static_cast<Py_ssize_t>(holders(node).size()) + library;
     }
     // The reference from a NumPy array to its base or to an element; null if there is none.
     [[nodiscard]] const collector::HiddenReference* array_reference(
@@ -116,11 +119,6 @@ class HeapGraph {
     std::vector<std::uint32_t> holders_;
 };
 
-// Adds the immortal objects that the collector does not track but that can be reached from
-// `objects`. Does nothing on builds with a GIL. May throw std::bad_alloc. REQUIRES: the other
-// threads are stopped.
-void add_untracked_immortals(collector::TrackedObjects& objects);
-
 // Calls `work(objects)` with all tracked objects, while no other thread can change them. On
 // free-threaded builds, stops the other threads, and calls `work` again if they created objects
 // before they stopped. Only the result of the last call is valid. Propagates exceptions of `work`.
@@ -131,11 +129,7 @@ void with_heap(Work&& work) {
     constexpr int kAttempts = CYCLEWATCH_HAS_NO_GIL ? 20 : 1;
     for (int i = 0; i < kAttempts; ++i) {
         collector::TrackedObjects objects;
-        const auto complete = [&] {
-            add_untracked_immortals(objects);
-            work(objects);
-        };
-        if (objects.fill_and({.generation = 2, .frozen = true}, complete)) {
+        if (objects.fill_and({.generation = 2, .frozen = true}, [&] { work(objects); })) {
             return;
         }
     }

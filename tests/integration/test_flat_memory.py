@@ -89,7 +89,9 @@ def test_thousands_of_watches_leak_nothing(interpreter):
     # source code fills caches of the interpreter with some 200 blocks.
     assert late["objects"] - early["objects"] < 20
     assert late["blocks"] - early["blocks"] < 400
-    assert [b - a for a, b in zip(early["references"], late["references"], strict=True)] == [0] * 5
+    growth = [b - a for a, b in zip(early["references"], late["references"], strict=True)]
+    # The counts of classes on free-threaded builds omit what each thread counts separately.
+    assert max(growth) == 0 if interpreter.free_threaded else growth == [0] * 5
     assert {"Finding", "NativeWatch", "Report"} <= early["types"].keys()
     assert late["types"] == early["types"]
     assert (early["callbacks"], late["callbacks"]) == (0, 0)

@@ -9,10 +9,13 @@ and runs on machines without a GPU.
 
 import dataclasses
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import urllib.error
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
@@ -192,8 +195,30 @@ def source_of(release, package):
     if not any(folder.glob(f"{package}_*.orig.tar.*z")):
         folder.mkdir(exist_ok=True)
         script = f"cd /src && apt-get source -q --download-only {package}"
-        run("chroot", root, "sh", "-c", script, log=log)
+        try:
+            run("chroot", root, "sh", "-c", script, log=log)
+        except UnavailableError:
+            download_earlier_source(package, root, folder)
     return next(folder.glob(f"{package}_*.orig.tar.*z"))
+
+
+def download_earlier_source(package, root, folder):
+    """Download the newest source archive that the mirror still has.
+
+    A mirror may list a new release before it has the files.
+    """
+    command = ["chroot", root, "apt-cache", "showsrc", "--only-source", package]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    versions = re.findall(rf"\b{re.escape(package)}_([\d.]+)\.(\d+)\.orig\.tar\.xz", listed)
+    for minor, patch in sorted(set(versions), reverse=True):
+        for earlier in range(int(patch), -1, -1):
+            name = f"{package}_{minor}.{earlier}.orig.tar.xz"
+            try:
+                urllib.request.urlretrieve(f"{MIRROR}/pool/main/p/{package}/{name}", folder / name)
+            except urllib.error.HTTPError:
+                continue
+            return
+    raise UnavailableError(f"the mirror has no source of {package}")
 
 
 def build(archive, prefix, options):

@@ -31,7 +31,7 @@ LIBRARIES = (
 TESTS = ["tests/integration", "tests/unit"]
 TESTS_WITH_TORCH = [*TESTS, "tests/corpus"]
 TESTS_WITH_OWN_PACKAGES = [*TESTS_WITH_TORCH, "tests/pytest_plugin"]
-REFUSED = ("3.14t",)  # rows whose extension raises ImportError
+REFUSED = ("3.13t",)  # rows whose extension raises ImportError
 TESTS_WHERE_REFUSED = [
     "tests/integration/test_threads.py::test_unknown_free_threaded_version_is_refused"
 ]

@@ -34,7 +34,7 @@ import interpreters as matrix  # noqa: E402
 WORK = ROOT / ".build" / "regrtest"
 MODES = ("walk", "watch", "scan")  # of watch_everywhere.py
 DEFAULT_MODES = ("walk", "watch")
-FREE_THREADED = "3.13t"
+FREE_THREADED = "3.14t"
 PACKAGED = (FREE_THREADED, "3.14", "3.15")  # if the build has no interpreter of that version
 RETRIES = 3
 
@@ -88,7 +88,7 @@ def packaged(version: str) -> Path:
     executable = entry.provide().executable
     library = executable.parents[1] / "lib" / f"python{version}"
     if not (library / "test").exists():
-        archive = matrix.source_of("trixie", "python3.13")
+        archive = matrix.source_of("sid", "python3.14")
         options = ("-C", library, "--strip-components=2", "--wildcards", "*/Lib/test")
         matrix.run("tar", "-xf", archive, *options, log=matrix.MATRIX / "logs" / "tests.log")
     return executable
@@ -299,7 +299,7 @@ def main() -> int:
     """Return 0 if there are no differences."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=int(os.environ.get("JOBS", "2")))
-    parser.add_argument("--python", help="only this interpreter, such as 3.12 or 3.13t")
+    parser.add_argument("--python", help="only this interpreter, such as 3.12 or 3.14t")
     parser.add_argument("--watch", choices=MODES, help="only this kind of watch")
     parser.add_argument("modules", nargs="*", help="only these; default: modules.txt")
     options = parser.parse_args()

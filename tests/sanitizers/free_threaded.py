@@ -13,12 +13,12 @@ import interpreters  # noqa: E402
 import run  # noqa: E402
 
 provide = interpreters.built_from_source(
-    "trixie",
-    "python3.13",
-    "3.13t",
+    "sid",
+    "python3.14",
+    "3.14t",
     "--disable-gil",
     "--with-thread-sanitizer",
-    folder="3.13t-tsan",
+    folder="3.14t-tsan",
 )
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import sysconfig
 import time
 import warnings
 from pathlib import Path
@@ -108,6 +109,10 @@ def of_malloc(condition):
     return checked
 
 
+@pytest.mark.skipif(
+    sysconfig.get_config_var("Py_GIL_DISABLED") == 1,
+    reason="free-threaded builds do not allocate objects with malloc()",
+)
 def test_samples_show_what_was_allocated_and_freed(tmp_path):
     with cyclewatch.warn_tensor_cycles(devices="cpu", report_dir=tmp_path) as watch:
         samples = samples_once(watch, of_malloc(lambda _: True))
@@ -200,7 +205,7 @@ def test_merged_reports_keep_the_process_of_each_account():
         load(broken)
 
 
-def test_cyclewatch_run_records_the_account_at_the_end(tmp_path):
+def test_cyclewatch_run_records_the_account_at_the_end(installation, tmp_path):
     report = tmp_path / "report.json"
     words = ["run", "--devices", "cpu", "--quiet", "-o", str(report), "-c", "kept = bytearray(9)"]
     subprocess.run([sys.executable, "-m", "cyclewatch", *words], check=True, cwd=tmp_path)

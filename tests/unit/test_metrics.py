@@ -38,6 +38,7 @@ def test_dead_bytes_become_freed_bytes(watched):
     assert cyclewatch.metrics()["cyclewatch/gc_seconds"] > before
 
 
+@pytest.mark.usefixtures("frozen_objects_are_listed")
 def test_memory_that_the_program_frees_is_neither_dead_nor_freed_by_a_collection(watched):
     buffer = Buffer(nbytes=100)
     cycle = [buffer]

@@ -309,3 +309,47 @@ def test_memory_that_was_collected_in_part_is_not_called_uncollected():
         assert finding.collected == "not yet"
         assert "(not all collected yet)" in finding.headline
         assert "part of which no collection has freed yet" in report.to_text()
+
+
+def closure_cycle(nbytes):
+    buffer = Buffer(nbytes)
+
+    def closure():
+        return buffer, closure
+
+    return closure
+
+
+def test_scan_finds_a_cycle_through_a_function():
+    before = young_bytes()
+    closure_cycle(1000)
+    assert young_bytes() - before == 1000
+
+
+def test_scan_does_not_report_a_function_that_only_its_running_frame_holds():
+    namespace = {"young_bytes": young_bytes, "found": []}
+    text = "def function(before):\n    calls.pop()\n    found.append(young_bytes() - before)"
+    exec(text, namespace)
+    function = namespace.pop("function")
+    function.kept = [Buffer(1000), function]
+    namespace["calls"] = [function]
+    del function
+    namespace["calls"][0](young_bytes())
+    assert namespace["found"] == [0]
+
+
+def test_scan_does_not_report_a_function_that_only_a_suspended_generator_holds():
+    def hold(functions):
+        function = functions[0]
+        yield
+        assert function is not None
+
+    before = young_bytes()
+    functions = [closure_cycle(1000)]
+    generator = hold(functions)
+    next(generator)
+    functions.clear()
+    assert young_bytes() == before
+    generator.close()
+    del generator
+    assert young_bytes() - before == 1000

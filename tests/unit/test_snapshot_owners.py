@@ -152,6 +152,7 @@ def test_the_owners_are_described(device):
     assert len(kept) == 2
 
 
+@pytest.mark.usefixtures("frozen_objects_are_listed")
 def test_frozen_cycles(device):
     Cache(allocate(device, MIB))
     gc.freeze()
