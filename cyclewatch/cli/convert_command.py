@@ -69,7 +69,7 @@ def _append(arguments: argparse.Namespace) -> int:
         raise Failure("parquet needs pyarrow: pip install 'cyclewatch[parquet]'")
     from cyclewatch.dataset import files_of
 
-    files = files_of(inputs.merged(inputs.load(arguments.files)), arguments.job)
+    files = files_of(inputs.load_merged(arguments.files)[0], arguments.job)
     targets = {os.path.join(folder, name): data for name, data in files.items()}
     for target in targets:
         outputs.refuse_to_replace(target, arguments.force)

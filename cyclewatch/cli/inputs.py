@@ -17,6 +17,8 @@ from cyclewatch.cli.failures import Failure, Status
 # only one of them is read.
 _SUFFIXES = (".json", ".html", ".htm")
 
+_START = 1 << 14  # bytes of a file that are read to find its processes
+
 
 class Input(NamedTuple):
     """A report and its file name."""
@@ -49,7 +51,7 @@ def load_pair(before: str, after: str) -> tuple[cyclewatch.Report, cyclewatch.Re
             "BEFORE and AFTER cannot both be standard input",
             Status.USAGE,
         )
-    return merged(load([before])), merged(load([after]))
+    return load_merged([before])[0], load_merged([after])[0]
 
 
 def merged(inputs: list[Input]) -> cyclewatch.Report:
@@ -57,6 +59,38 @@ def merged(inputs: list[Input]) -> cyclewatch.Report:
     if len(inputs) == 1:
         return inputs[0].report
     return cyclewatch.Report.merge([each.report for each in inputs])
+
+
+def load_merged(arguments: list[str]) -> tuple[cyclewatch.Report, int]:
+    """Load the reports that the FILE arguments refer to, merge them, and count them."""
+    paths = [path for path, _ in _expand(arguments)]
+    report = _merged_one_at_a_time(paths) if len(paths) > 1 else None
+    if report is not None:
+        return report, len(paths)
+    loaded = load(arguments)
+    return merged(loaded), len(loaded)
+
+
+def _merged_one_at_a_time(paths: list[str]) -> cyclewatch.Report | None:
+    # The reports of a thousand ranks do not fit into a gigabyte. None if anything is unusual;
+    # load() then also reports the errors. Reading the start of a pipe would lose it.
+    if not all(map(os.path.isfile, paths)):
+        return None
+    try:
+        starts = [_start_of(path) for path in paths]
+    except OSError:
+        return None
+    known = [start for start in starts if start is not None]
+    if len(known) < len(paths):
+        return None
+    order = _native.merge_order(known)
+    files = [os.fsencode(paths[at]) for at in order]
+    return _native.merge_files([known[at] for at in order], files) if order else None
+
+
+def _start_of(path: str) -> cyclewatch.Report | None:
+    with open(path, "rb") as file:
+        return _native.start_of_report(file.read(_START))
 
 
 def _expand(arguments: list[str]) -> list[tuple[str, bool]]:

@@ -17,12 +17,11 @@ def main(arguments: argparse.Namespace) -> int:
     """Write the merged report."""
     to = convert_command.format_or_json(arguments.output)
     outputs.refuse_to_replace(arguments.output or "-", arguments.force)
-    loaded = inputs.load(arguments.files)
-    if len(loaded) > _MOST_REPORTS:
+    report, count = inputs.load_merged(arguments.files)
+    if count > _MOST_REPORTS:
         terminal.note(
-            f"merging {len(loaded):,} reports; to compare many jobs, append each of them to a "
+            f"merged {count:,} reports; to compare many jobs, append each of them to a "
             "dataset with cyclewatch convert --to parquet"
         )
-    report = inputs.merged(loaded)
     outputs.write(arguments.output or "-", convert_command.rendered(report, to), arguments.force)
     return Status.OK

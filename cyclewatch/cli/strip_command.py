@@ -104,7 +104,7 @@ def main(arguments: argparse.Namespace) -> int:
         raise Failure("nothing to remove: use --source, --paths or --names", Status.USAGE)
     to = convert_command.format_or_json(arguments.output)
     outputs.refuse_to_replace(arguments.output or "-", arguments.force)
-    data = json.loads(inputs.merged(inputs.load(arguments.files)).to_json())
+    data = json.loads(inputs.load_merged(arguments.files)[0].to_json())
     # Source code contains paths and names, so it is always removed.
     for finding in data["findings"]:
         for reference in [*finding["cut"], *finding["alternatives"], *finding["cycle"]]:

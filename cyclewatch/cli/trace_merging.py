@@ -22,7 +22,7 @@ def main(arguments: argparse.Namespace) -> int:
     path = arguments.into
     target = arguments.output or _beside(path)
     outputs.refuse_to_replace(target, arguments.force)
-    report = inputs.merged(inputs.load(arguments.files))
+    report = inputs.load_merged(arguments.files)[0]
     trace = _read(path)
     try:
         added = merged(trace, report)

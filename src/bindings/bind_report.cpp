@@ -2,12 +2,14 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <fstream>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -16,10 +18,21 @@
 #include "bindings/bind_fields.h"
 #include "bindings/values.h"
 #include "render/alignment.h"
+#include "render/renderer.h"
 #include "report/merge.h"
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 namespace cyclewatch::bindings {
 namespace {
+
+#ifdef __GLIBC__
+constexpr int kKeptMemory = 32 << 20;  // bytes; the largest that mallopt() accepts
+#endif
+constexpr std::streamoff kLargestMerged = 64 << 20;  // bytes of a file
+constexpr unsigned kMostThreads = 4;
 
 void bind_device_memory(py::module_& module) {
     using Self = model::DeviceMemory;
@@ -144,21 +157,28 @@ std::string type_name(const py::handle& object) {
     return object.is_none() ? "None" : Py_TYPE(object.ptr())->tp_name;
 }
 
+using Reports = std::vector<std::shared_ptr<model::Report>>;
+
+std::vector<const model::Report*> pointers(const Reports& reports) {
+    std::vector<const model::Report*> all;
+    all.reserve(reports.size());
+    std::ranges::transform(
+        reports, std::back_inserter(all), [](const auto& report) { return report.get(); });
+    return all;
+}
+
 std::shared_ptr<model::Report> merged(const py::object& reports) {
     if (!py::isinstance<py::iterable>(reports)) {
         throw py::type_error("Report.merge() expects a list of reports, not " + type_name(reports));
     }
-    std::vector<std::shared_ptr<const model::Report>> kept;  // while the GIL is released
+    Reports kept;  // while the GIL is released
     for (const py::handle report : reports) {
         if (!py::isinstance<model::Report>(report)) {
             throw py::type_error("Report.merge() expects reports, not " + type_name(report));
         }
         kept.push_back(report.cast<std::shared_ptr<model::Report>>());
     }
-    std::vector<const model::Report*> given;
-    given.reserve(kept.size());
-    std::ranges::transform(
-        kept, std::back_inserter(given), [](const auto& report) { return report.get(); });
+    const std::vector<const model::Report*> given = pointers(kept);
     base::Result<model::Report> whole = [&given] {
         const py::gil_scoped_release unlocked;
         return report::merge_reports(given);
@@ -167,6 +187,49 @@ std::shared_ptr<model::Report> merged(const py::object& reports) {
         throw py::value_error(whole.error());
     }
     return std::make_shared<model::Report>(std::move(whole).value());
+}
+
+std::optional<model::Report> loaded(const std::string& path) {
+    std::ifstream file(path, std::ios::binary | std::ios::ate);
+    const std::streamoff size = file.tellg();
+    if (!file || size > kLargestMerged) {
+        return std::nullopt;
+    }
+    std::string contents(static_cast<std::size_t>(size), '\0');
+    file.seekg(0);
+    file.read(contents.data(), size);
+    base::Result<model::Report> report = render::load_report(contents);
+    return file && report.ok() ? std::optional(std::move(report).value()) : std::nullopt;
+}
+
+std::shared_ptr<model::Report> merged_files(const Reports& starts,
+                                            const std::vector<py::bytes>& paths) {
+    const std::vector<const model::Report*> given = pointers(starts);
+    const std::vector<std::string> names(paths.begin(), paths.end());
+#ifdef __GLIBC__
+    // Each report needs as much memory as the last one. Returning it to the system in between would
+    // take a third of the time.
+    mallopt(M_TRIM_THRESHOLD, kKeptMemory);
+    mallopt(M_MMAP_THRESHOLD, kKeptMemory);
+#endif
+    const std::size_t threads = std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads);
+    std::optional<model::Report> whole = [&] {
+        const py::gil_scoped_release unlocked;
+        const auto load = [&names](std::size_t at) { return loaded(names[at]); };
+        return report::merge_files(given, load, threads);
+    }();
+    return whole ? std::make_shared<model::Report>(*std::move(whole)) : nullptr;
+}
+
+// A report with only the processes of the report that begins with `start`, or nullptr.
+std::shared_ptr<model::Report> start_of_report(const std::string_view start) {
+    auto processes = render::load_processes(start);
+    if (!processes) {
+        return nullptr;
+    }
+    auto report = std::make_shared<model::Report>();
+    report->processes = *std::move(processes);
+    return report;
 }
 
 // The merged report of the ranks of a job.
@@ -179,6 +242,27 @@ std::shared_ptr<model::Report> gathered(const py::object& reports,
     }
     report->notes.insert(report->notes.end(), notes.begin(), notes.end());
     return report;
+}
+
+void bind_file_merge(py::module_& module) {
+    module.def("start_of_report",
+               &start_of_report,
+               py::arg("start"),
+               "A report with only the processes of the report that begins with `start`. Returns "
+               "None if `start` ends too early or is not the JSON that save() writes.");
+    module.def(
+        "merge_order",
+        [](const Reports& starts) { return report::merge_order(pointers(starts)); },
+        py::arg("starts"),
+        "The indexes of `starts` in the order for merge_files(). Empty if a process occurs in "
+        "several reports.");
+    module.def(
+        "merge_files",
+        &merged_files,
+        py::arg("starts"),
+        py::arg("paths"),
+        "Like Report.merge(), but has only a few of the reports in memory at a time. Returns "
+        "None if a file cannot be read or has other processes than its start.");
 }
 
 void bind_merge(ReportClass& added) {
@@ -279,6 +363,7 @@ void bind_report(py::module_& module) {
                py::arg("missing_ranks"),
                py::arg("notes"),
                "Like Report.merge(), with the ranks that sent no report, and with further notes.");
+    bind_file_merge(module);
     bind_render(module, added);
 }
 

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "model/report.h"
 
@@ -15,5 +16,9 @@ namespace cyclewatch::format {
 // characters. The caller must then parse the document, which also names the problem. Throws only
 // std::bad_alloc.
 [[nodiscard]] std::optional<model::Report> read_directly(std::string_view text);
+
+// Returns the processes of a report, of which `start` is the beginning, or nothing if the report
+// does not begin like one that write_json() writes, or if `start` ends before the processes do.
+[[nodiscard]] std::optional<std::vector<model::ProgramInfo>> read_processes(std::string_view start);
 
 }  // namespace cyclewatch::format

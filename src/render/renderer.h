@@ -53,4 +53,8 @@ inline constexpr std::size_t kMaxCardLines = 25;
 // field.
 [[nodiscard]] base::Result<model::Report> load_report(std::string_view contents);
 
+// The processes of the JSON report that begins with `start`. Returns nothing if the processes are
+// not near the beginning, or if the report is a page.
+[[nodiscard]] std::optional<std::vector<model::ProgramInfo>> load_processes(std::string_view start);
+
 }  // namespace cyclewatch::render

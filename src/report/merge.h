@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -76,5 +77,18 @@ inline constexpr std::size_t kMaxProcessesWithHolders = 16;
 // common.
 [[nodiscard]] base::Result<model::Report> merge_reports(
     std::span<const model::Report* const> reports);
+
+// The order, as indexes into `reports`, in which merge_reports() adds reports. Uses only
+// Report::processes. Empty if a process occurs in several reports.
+[[nodiscard]] std::vector<std::size_t> merge_order(std::span<const model::Report* const> reports);
+
+// Like merge_reports(), but loads each report only when it is needed, because the reports of a
+// thousand ranks do not fit into a gigabyte. `starts` are the reports in merge_order(), of which
+// only `processes` is used. Each of the threads calls load(i) for the i-th report; load() must be
+// thread-safe. Returns nothing if load() does, or if a report has other processes than its start.
+[[nodiscard]] std::optional<model::Report> merge_files(
+    std::span<const model::Report* const> starts,
+    const std::function<std::optional<model::Report>(std::size_t)>& load,
+    std::size_t threads);
 
 }  // namespace cyclewatch::report

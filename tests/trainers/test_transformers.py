@@ -153,11 +153,13 @@ def test_the_callback_is_not_part_of_a_cycle_with_the_trainer(refers_to):
     assert not refers_to(callback, run)
 
 
-def test_two_processes_write_two_reports(run_program, reports):
+def test_two_processes_write_their_reports_and_the_merged_one(run_program, reports):
     run_program("transformers_ranks.py", ranks=2)
-    found = reports("reports")
-    assert sorted(report.processes[0].rank for report in found) == [0, 1]
-    assert [report.findings[0].occurrences for report in found] == [STEPS, STEPS]
+    occurrences = {
+        tuple(process.rank for process in report.processes): report.findings[0].occurrences
+        for report in reports("reports")
+    }
+    assert occurrences == {(0,): STEPS, (1,): STEPS, (0, 1): 2 * STEPS}
 
 
 def test_an_out_of_memory_error_that_ends_the_program_has_a_report(run_program, tmp_path):

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "format/direct_reader.h"
 #include "format/json.h"
 #include "render/html/page_texts.h"
 #include "render/renderer.h"
@@ -90,7 +91,7 @@ std::size_t content_start(std::string_view contents) {
 std::string pack(std::string_view text) {
     z_stream stream{};
     if (deflateInit2(
-            &stream, Z_BEST_COMPRESSION, Z_DEFLATED, kGzip, kMemoryLevel, Z_DEFAULT_STRATEGY) !=
+            &stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzip, kMemoryLevel, Z_DEFAULT_STRATEGY) !=
         Z_OK) {
         return {};
     }
@@ -183,6 +184,10 @@ base::Result<model::Report> load_report(std::string_view contents) {
         return base::Error{embedded.error()};
     }
     return format::read_json_report(embedded.value());
+}
+
+std::optional<std::vector<model::ProgramInfo>> load_processes(std::string_view start) {
+    return format::read_processes(start);
 }
 
 }  // namespace cyclewatch::render

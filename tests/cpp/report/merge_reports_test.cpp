@@ -4,7 +4,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <latch>
+#include <new>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cyclewatch::report {
@@ -245,6 +249,63 @@ TEST(MergeReports, MergesFindingsWithTheSameCauseAndTheirParts) {
     for (const model::CollectionRecord& record : result.value().collections) {
         EXPECT_EQ(record.findings.at(0).signature, "b");
     }
+}
+
+std::vector<const Report*> pointers(const std::vector<Report>& reports) {
+    std::vector<const Report*> all;
+    for (const Report& report : reports) {
+        all.push_back(&report);
+    }
+    return all;
+}
+
+TEST(MergeFiles, EqualsMergeReports) {
+    std::vector<Report> reports;
+    for (int at = 0; at < 40; ++at) {
+        // Which rank describes a finding depends on the order of equal ones.
+        const int rank = at * 7 % 40;
+        Report report = of_rank(rank, {"a", "b" + std::to_string(rank % 3)}, 2);
+        for (model::Finding& finding : report.findings) {
+            finding.largest_bytes = 5;
+        }
+        reports.push_back(std::move(report));
+    }
+    const std::vector<std::size_t> order = merge_order(pointers(reports));
+    ASSERT_EQ(order.size(), reports.size());
+    std::vector<Report> starts(reports.size());
+    for (std::size_t at = 0; at < order.size(); ++at) {
+        starts[at].processes = reports[order[at]].processes;
+    }
+    for (const std::size_t threads : {1U, 3U}) {
+        // The first report is the last one of three to be loaded.
+        std::latch others(2);
+        const auto load = [&](std::size_t at) {
+            if (threads == 3 && at < 3) {
+                at == 0 ? others.wait() : others.count_down();
+            }
+            return std::optional(reports[order[at]]);
+        };
+        EXPECT_EQ(merge_files(pointers(starts), load, threads), merged(reports).value());
+    }
+}
+
+TEST(MergeFiles, FailsIfAReportIsMissingOrAnother) {
+    const std::vector<Report> reports{of_rank(0, {"a"}), of_rank(1, {"a"}), of_rank(2, {"a"})};
+    const auto missing = [&](std::size_t at) {
+        return at == 1 ? std::nullopt : std::optional(reports[at]);
+    };
+    EXPECT_FALSE(merge_files(pointers(reports), missing, 3));
+    const auto wrong = [&](std::size_t) { return std::optional(reports[0]); };
+    EXPECT_FALSE(merge_files(pointers(reports), wrong, 2));
+    const auto throwing = [](std::size_t) -> std::optional<Report> { throw std::bad_alloc(); };
+    EXPECT_THROW((void)merge_files(pointers(reports), throwing, 2), std::bad_alloc);
+}
+
+TEST(MergeOrder, IsEmptyIfAProcessOccursTwice) {
+    const std::vector<Report> reports{of_rank(1, {"a"}), of_rank(0, {"a"}), of_rank(1, {"b"})};
+    EXPECT_TRUE(merge_order(pointers(reports)).empty());
+    const std::vector<Report> different(reports.begin(), reports.begin() + 2);
+    EXPECT_EQ(merge_order(pointers(different)), (std::vector<std::size_t>{1, 0}));
 }
 
 }  // namespace

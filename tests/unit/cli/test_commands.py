@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -224,6 +225,53 @@ def test_merge(command, report, changed):
     assert merged.findings[0].occurrences == 128
     assert command("merge", report, other).out == merged.to_json()
     assert command("merge", report, "-o", "merged.json").status == 3
+
+
+def rank_reports(changed, ranks):
+    """The files of `ranks`, named so that their order differs from that of the ranks."""
+    paths = []
+    for rank in ranks:
+
+        def change(data, rank=rank):
+            data["processes"][0].update(rank=rank, pid=100 - rank)
+            data["findings"][0]["largest_bytes"] += rank % 3
+            data["findings"][0]["remedy"] = f"of rank {rank}"
+
+        paths.append(changed(f"{97 - rank}.json", change))
+    return paths
+
+
+def test_merging_files_equals_merging_reports(command, changed):
+    paths = rank_reports(changed, range(12))
+    expected = cyclewatch.Report.merge(map(cyclewatch.Report.load, paths))
+    assert command("merge", *reversed(paths)).out == expected.to_json()
+    # Not possible one file at a time: two reports of a process, a page, a pipe.
+    shutil.copy(paths[3], "copy.json")
+    assert command("merge", "copy.json", *paths).out == expected.to_json()
+    cyclewatch.Report.load(paths[0]).save("0.html")
+    assert command("merge", "0.html", *paths[1:]).out == expected.to_json()
+    end, start = os.pipe()
+    with os.fdopen(end), os.fdopen(start, "wb") as pipe:
+        writer = threading.Thread(target=lambda: (pipe.write(paths[0].read_bytes()), pipe.close()))
+        writer.start()
+        assert command("merge", f"/dev/fd/{end}", *paths[1:]).out == expected.to_json()
+        writer.join()
+
+
+def test_merging_many_reports_suggests_a_dataset(command, changed, monkeypatch):
+    paths = rank_reports(changed, range(3))
+    monkeypatch.setattr("cyclewatch.cli.merge_command._MOST_REPORTS", 3)
+    assert "dataset" not in command("merge", *paths).err
+    monkeypatch.setattr("cyclewatch.cli.merge_command._MOST_REPORTS", 2)
+    assert "merged 3 reports" in command("merge", *paths).err
+
+
+def test_merging_names_the_file_that_cannot_be_read(command, changed):
+    paths = rank_reports(changed, range(3))
+    paths[1].write_text(paths[1].read_text()[:-9])
+    outcome = command("merge", *paths)
+    assert outcome.status == 3
+    assert f"{paths[1]}: the file ends at byte" in outcome.err
 
 
 def test_view_writes_one_page(command, report, tmp_path):
