@@ -8,6 +8,7 @@ from _weakref import CallableProxyType, ProxyType, ReferenceType
 
 from cyclewatch import _native
 from cyclewatch.arguments import integer_in, names_in
+from cyclewatch.torch_proof import is_free_threaded, torch_layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,8 +39,9 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
     "C code" is returned only if there is no other path.
 
     Does not free or change any object, and does not run any of the program's code. If only C code
-    seems to hold the object, torch creates Python objects for gradients, bases of views and
-    autograd nodes; otherwise, no objects are created. Takes about as long as ``gc.collect()``. No
+    seems to hold the object, the references of torch's C++ objects are followed, too, for which
+    torch creates Python objects for gradients, bases of views and autograd nodes; otherwise, no
+    objects are created. Takes about as long as ``gc.collect()``. No
     other thread runs during the call.
 
     On a free-threaded build, the other threads are stopped during the call, and gradients and views
@@ -55,7 +57,8 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
         path. Paths of equal length are ordered by root: local variables first, then module globals,
         class attributes, other structures of the interpreter, and exceptions. Roots in the
         program's code precede roots in libraries. The list is empty if the weak reference is dead,
-        or if only the caller or unreachable reference cycles hold the object.
+        or if only the caller or unreachable reference cycles hold the object. If no collection
+        frees these cycles, a warning is logged that names the function that shows what to cut.
 
     Raises:
         TypeError: The object is a plain value such as an int, or `paths` is not an integer.
@@ -70,7 +73,12 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
         module global __main__.cache -> cache['last'][0]
     """
     paths = integer_in("paths", paths, 1, _MAX_PATHS)
-    return _search("why_alive()", obj_or_weakref, paths)[0]
+    found, _, never_freed = _search("why_alive()", obj_or_weakref, paths)
+    if never_freed:
+        from cyclewatch.finding_warnings import log
+
+        log(_WARNING, f"why_alive(): {_name(_target(obj_or_weakref))}: {never_freed}")
+    return found
 
 
 def assert_released(obj_or_weakref: object, reason: str | None = None) -> None:
@@ -123,16 +131,13 @@ def assert_released(obj_or_weakref: object, reason: str | None = None) -> None:
     raise AssertionError(f"{reason}: {text}" if reason else text)
 
 
-def _holders(paths: list[Path], never_freed: bool) -> str:
+def _holders(paths: list[Path], never_freed: str) -> str:
     if never_freed:
-        return (
-            "only reference cycles refer to it, and no collection will free it, because they lead "
-            "through NumPy arrays; cyclewatch.scan() shows the reference to cut"
-        )
+        return never_freed
     if not paths:
         return "only reference cycles refer to it; gc.collect() would free it"
     lines = [str(path) for path in paths]
-    if "torch" in sys.modules and any(path.root.kind == "C code" for path in paths):
+    if _is_held_by_c_code(paths):
         lines.append(
             "If nothing uses it anymore, a cycle through C++ code of torch may keep it alive: "
             "cyclewatch.never_freed(settle=0) shows the reference to cut."
@@ -182,6 +187,15 @@ def live_owners(
     min_bytes = integer_in("min_bytes", min_bytes, 0)
     names = device_names(devices, device)
     owners = _native.live_owners(names, min_bytes, top)
+    if _is_held_by_c_code(path for owner in owners for path in owner.held_by):
+        from cyclewatch.finding_warnings import log
+
+        log(
+            _WARNING,
+            "live_owners(): C code holds some of the tensors. If nothing uses them anymore, a "
+            "cycle through C++ code of torch may keep them alive: "
+            "cyclewatch.never_freed(settle=0) shows the reference to cut.",
+        )
     if not owners and min_bytes > 0:
         _log_smaller(_native.live_owners(names, 0, _MAX_GROUPS), min_bytes)
     return owners
@@ -208,12 +222,28 @@ def _log_smaller(owners: list[LiveOwner], min_bytes: int) -> None:
     )
 
 
-def _search(caller: str, obj_or_weakref: object, paths: int) -> tuple[list[Path], bool, bool]:
+def _is_held_by_c_code(paths: Iterable[Path]) -> bool:
+    return "torch" in sys.modules and any(path.root.kind == "C code" for path in paths)
+
+
+def _search(caller: str, obj_or_weakref: object, paths: int) -> tuple[list[Path], bool, str]:
+    """Return the paths, whether only cycles hold it, and a sentence if no collection frees them."""
     target = _target(obj_or_weakref)
     if target is None and isinstance(obj_or_weakref, ReferenceType):
-        return [], False, False
+        return [], False, ""
     _check(caller, target)
-    return _native.why_alive([target], paths, not isinstance(obj_or_weakref, ReferenceType))
+    counts = not isinstance(obj_or_weakref, ReferenceType)
+    found, in_cycle, never_freed, incomplete = _native.why_alive([target], paths, counts)
+    if incomplete and "torch" in sys.modules and not is_free_threaded():
+        found, in_cycle, never_freed, _ = _native.why_alive([target], paths, counts, torch_layout())
+        cause, remedy = "C++ objects of torch", "cyclewatch.never_freed(settle=0)"
+    else:
+        cause, remedy = "NumPy arrays", "cyclewatch.scan()"
+    sentence = (
+        "only reference cycles refer to it, and no collection will free it, because they lead "
+        f"through {cause}; {remedy} shows the reference to cut"
+    )
+    return found, in_cycle, sentence if never_freed else ""
 
 
 def _target(obj_or_weakref: object) -> object:

@@ -168,20 +168,25 @@ void bind_storages(py::module_& module) {
         "without a reachable owner that the collector tracks.");
 }
 
-py::tuple why_alive(const py::list& box, std::size_t paths, bool ignore_caller) {
+py::tuple why_alive(const py::list& box,
+                    std::size_t paths,
+                    bool ignore_caller,
+                    const std::optional<py::dict>& layout) {
     if (box.size() != 1) {
         throw py::value_error("expects a list with one object");
     }
+    const device::TorchLayout found = layout ? layout_from(*layout) : device::TorchLayout();
     retention::WhyAlive answer = watch::Dispatcher::instance().why_alive(
         box.ptr(),
         paths,
         ignore_caller ? retention::CallerVariables::ignore_target
-                      : retention::CallerVariables::count);
+                      : retention::CallerVariables::count,
+        layout ? &found : nullptr);
     py::list list;
     for (model::RetentionPath& path : answer.paths) {
         list.append(std::make_shared<model::RetentionPath>(std::move(path)));
     }
-    return py::make_tuple(list, answer.in_cycle, answer.is_never_freed);
+    return py::make_tuple(list, answer.in_cycle, answer.is_never_freed, answer.is_incomplete);
 }
 
 }  // namespace
@@ -228,11 +233,17 @@ void bind_retention(py::module_& module) {
         py::arg("devices"),
         "For each storage that live_owners() counts: device, address, bytes, type, category, "
         "path.");
-    module.def("why_alive",
-               &why_alive,
-               Locked(),
-               "Expects a list of one object; returns the paths to the object, whether only "
-               "reference cycles keep the object alive, and whether no collection frees them.");
+    module.def(
+        "why_alive",
+        &why_alive,
+        Locked(),
+        py::arg("box"),
+        py::arg("paths"),
+        py::arg("ignore_caller"),
+        py::arg("layout") = py::none(),
+        "Expects a list of one object; returns the paths to the object, whether only "
+        "reference cycles keep the object alive, whether no collection frees them, and whether "
+        "the references of torch's C++ objects (`layout`) may change the answer.");
     module.def(
         "allocation_stack",
         [](const py::object& object) { return retention::allocation_stack(object.ptr()); },

@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -302,50 +301,6 @@ void bind_compat(py::module_& module) {
         py::arg("devices"),
         py::arg("device"),
         py::arg("accelerator_usable"));
-}
-
-device::TorchLayout::Holder holder_from(const std::vector<std::uint64_t>& words) {
-    return {words.at(0), words.at(1), {words.begin() + 2, words.end()}};
-}
-
-// Converts the result of cyclewatch.torch_proof.torch_layout().
-device::TorchLayout layout_from(const py::dict& found) {
-    device::TorchLayout layout;
-    std::set<std::string> kinds;
-    if (found.contains("kinds")) {
-        for (const std::string& kind : found["kinds"].cast<std::vector<std::string>>()) {
-            kinds.insert(kind);
-        }
-    }
-    layout.tensors = kinds.contains("tensors");
-    layout.gradients = kinds.contains("gradients");
-    layout.nodes = kinds.contains("nodes");
-    layout.saved = kinds.contains("saved");
-    layout.post_accumulate = kinds.contains("post_accumulate");
-    if (layout.nodes) {
-        layout.node_in_wrapper = found["node_in_wrapper"].cast<std::size_t>();
-        layout.node_in_function = found["node_in_function"].cast<std::size_t>();
-    }
-    if (kinds.contains("stale_views")) {
-        layout.node_in_tensor = found["node_in_tensor"].cast<std::pair<std::size_t, std::size_t>>();
-    }
-    if (layout.saved) {
-        layout.saved_in_wrapper = found["saved_in_wrapper"].cast<std::size_t>();
-    }
-    if (kinds.contains("packed")) {
-        layout.saved_nodes = found["saved_nodes"].cast<std::vector<std::size_t>>();
-        layout.saved_hooks = holder_from(found["saved_hooks"].cast<std::vector<std::uint64_t>>());
-    }
-    if (kinds.contains("node_hooks")) {
-        for (const auto& list :
-             found["hook_lists"].cast<std::vector<std::vector<std::uint64_t>>>()) {
-            layout.hook_lists.push_back(holder_from(list));
-        }
-    }
-    if (kinds.contains("metadata")) {
-        layout.metadata = holder_from(found["metadata"].cast<std::vector<std::uint64_t>>());
-    }
-    return layout;
 }
 
 std::vector<std::string> failures_in(const py::dict& layout) {

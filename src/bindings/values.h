@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "device/device_selection.h"
+#include "device/torch_layout.h"
 #include "model/enum_words.h"
 
 namespace cyclewatch::bindings {
@@ -34,6 +35,9 @@ inline py::object text_or_none(const std::string& text) {
 
 // Throws ValueError if a device name is invalid.
 device::DeviceSelection selected(const std::vector<std::string>& devices);
+
+// Converts the result of cyclewatch.torch_proof.torch_layout().
+device::TorchLayout layout_from(const py::dict& found);
 
 inline constexpr const char* kShapeDoc =
     "The dimensions, outermost first; None if the owner has no shape.";

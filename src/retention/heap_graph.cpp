@@ -25,8 +25,9 @@ HeapGraph::HeapGraph(collector::TrackedObjects& objects,
                      PyObject* target,
                      PyObject* ignored,
                      std::span<PyObject* const> untracked,
-                     std::span<const OwnerReference> library)
-    : objects_(objects) {
+                     std::span<const OwnerReference> library,
+                     collector::HiddenReferences hidden)
+    : hidden_(std::move(hidden)), objects_(objects) {
     // Untracked objects that the caller has added are at the end.
     for (auto rest = objects_.objects(); !rest.empty() && !is_tracked(rest.back());
          rest = rest.first(rest.size() - 1)) {
@@ -41,11 +42,7 @@ HeapGraph::HeapGraph(collector::TrackedObjects& objects,
     }
     untracked_objects_ = {};
     walk_.emplace(objects_.objects());
-    for (const collector::HiddenReference& each : arrays_.references) {
-        if (node_of(each.target) != kAbsent) {
-            untracked_.emplace_back(each.holder, each.target);
-        }
-    }
+    add_hidden();
     ignored_ = node_of(ignored);
     add_library(library);
     count_references();
@@ -59,15 +56,35 @@ void HeapGraph::add_untracked(PyObject* object) {
 }
 
 void HeapGraph::add_arrays() {
-    collector::add_array_references(objects_.objects(), arrays_);
-    for (PyObject* const object : arrays_.untracked) {
+    collector::add_array_references(objects_.objects(), hidden_);
+    for (PyObject* const object : hidden_.untracked) {
         add_untracked(object);
     }
 }
 
-const collector::HiddenReference* HeapGraph::array_reference(std::uint32_t holder,
-                                                             std::uint32_t target) const noexcept {
-    const auto references = arrays_.of(object(holder));
+void HeapGraph::add_hidden() {
+    for (const collector::HiddenReference& each : hidden_.references) {
+        if (!each.is_visited && node_of(each.holder) != kAbsent &&
+            node_of(each.target) != kAbsent) {
+            untracked_.emplace_back(each.holder, each.target);
+        }
+    }
+    const auto change = [this](PyObject* object, Py_ssize_t by) {
+        if (const std::uint32_t node = node_of(object); node != kAbsent) {
+            uncounted_[node] += by;
+        }
+    };
+    for (const auto& [object, count] : hidden_.counts) {
+        change(object, count);
+    }
+    for (const python::OwnedRef& held : hidden_.held) {
+        change(held.get(), -1);
+    }
+}
+
+const collector::HiddenReference* HeapGraph::hidden_reference(std::uint32_t holder,
+                                                              std::uint32_t target) const noexcept {
+    const auto references = hidden_.of(object(holder));
     const auto found =
         std::ranges::find(references, object(target), &collector::HiddenReference::target);
     return found == references.end() ? nullptr : &*found;
@@ -94,7 +111,7 @@ void HeapGraph::add_library(std::span<const OwnerReference> references) {
         const std::uint32_t target = node_of(each.reference.target);
         if (holder != kAbsent && target != kAbsent) {
             library_.push_back({holder, target, each.reference});
-            library_counts_[target] += each.reference.completes ? 0 : 1;
+            uncounted_[target] += each.reference.completes ? 0 : 1;
         }
     }
     std::ranges::sort(library_, {}, &LibraryEdge::holder);
@@ -211,7 +228,7 @@ struct HeapGraph::UntrackedHolders {
 };
 
 void HeapGraph::add_untracked_holders(std::span<PyObject* const> targets) {
-    UntrackedHolders holders{{targets.begin(), targets.end()}, arrays_};
+    UntrackedHolders holders{{targets.begin(), targets.end()}, hidden_};
     cyclewatch_visit_threads(&UntrackedHolders::visit_thread, &holders);
     {
         collector::ReferenceWalk walk(objects_.objects());

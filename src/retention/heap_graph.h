@@ -39,13 +39,15 @@ class HeapGraph {
     // whose untracked holders are included: those that refer to the object through a C field, such
     // as memory mappings, and containers that the collector has stopped tracking. `library`:
     // additional references, which only the owner's library can list (library_references.h).
-    // Includes the references from NumPy arrays (collector/object_arrays.h). Throws std::bad_alloc
-    // if out of memory.
+    // Includes the references from NumPy arrays (collector/object_arrays.h). `hidden`: those of
+    // other C++ objects, with the counts that make them exact; they replace library references.
+    // Throws std::bad_alloc if out of memory.
     HeapGraph(collector::TrackedObjects& objects,
               PyObject* target,
               PyObject* ignored,
               std::span<PyObject* const> untracked = {},
-              std::span<const OwnerReference> library = {});
+              std::span<const OwnerReference> library = {},
+              collector::HiddenReferences hidden = {});
     HeapGraph(const HeapGraph&) = delete;
     HeapGraph& operator=(const HeapGraph&) = delete;
 
@@ -72,15 +74,16 @@ class HeapGraph {
         if (cw_is_fully_counted(object(node)) == 0) {
             return 0;
         }
-        const auto found = library_counts_.find(node);
-        const Py_ssize_t library = found == library_counts_.end() ? 0 : found->second;
-        return Py_REFCNT(object(node)) - static_cast<Py_ssize_t>(holders(node).size()) + library;
+        const auto found = uncounted_.find(node);
+        const Py_ssize_t uncounted = found == uncounted_.end() ? 0 : found->second;
+        return Py_REFCNT(object(node)) - static_cast<Py_ssize_t>(holders(node).size()) + uncounted;
     }
-    // The reference from a NumPy array to its base or to an element; null if there is none.
-    [[nodiscard]] const collector::HiddenReference* array_reference(
+    // The reference from a NumPy array to its base or to an element, or from a C++ object; null if
+    // there is none.
+    [[nodiscard]] const collector::HiddenReference* hidden_reference(
         std::uint32_t holder, std::uint32_t target) const noexcept;
-    // The references from NumPy arrays, by array.
-    [[nodiscard]] const collector::HiddenReferences& arrays() const noexcept { return arrays_; }
+    // The references from NumPy arrays and C++ objects, by holder.
+    [[nodiscard]] const collector::HiddenReferences& hidden() const noexcept { return hidden_; }
     // The library reference from `holder` to `target`; null if there is none.
     [[nodiscard]] const device::LibraryReference* library_reference(
         std::uint32_t holder, std::uint32_t target) const noexcept;
@@ -95,15 +98,18 @@ class HeapGraph {
     struct UntrackedHolders;
     std::vector<std::pair<PyObject*, PyObject*>> untracked_;  // pairs of holder and target
     std::unordered_set<PyObject*> untracked_objects_;         // in the list, during construction
-    collector::HiddenReferences arrays_;
+    collector::HiddenReferences hidden_;
 
     struct LibraryEdge {
         std::uint32_t holder;
         std::uint32_t target;
         device::LibraryReference reference;
     };
-    std::vector<LibraryEdge> library_;                              // sorted by holder
-    std::unordered_map<std::uint32_t, Py_ssize_t> library_counts_;  // by target
+    std::vector<LibraryEdge> library_;  // sorted by holder
+    // By target: what to add to its reference count, because the graph contains references that the
+    // count does not include.
+    std::unordered_map<std::uint32_t, Py_ssize_t> uncounted_;
+    void add_hidden();
     void add_library(std::span<const OwnerReference> references);
 
     static int count(PyObject* target, void* context) noexcept;

@@ -147,4 +147,12 @@ std::vector<OwnerReference> memory_references(device::OwnerRegistry& registry, P
     return found;
 }
 
+collector::HiddenReferences hidden_references(device::OwnerRegistry& registry,
+                                              const device::TorchLayout& layout) {
+    const python::GcPause pause;  // the library creates objects
+    collector::HiddenReferences hidden;
+    registry.add_hidden_references(tracked_objects(), layout, hidden);
+    return hidden;
+}
+
 }  // namespace cyclewatch::retention

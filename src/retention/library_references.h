@@ -9,8 +9,10 @@
 #include <span>
 #include <vector>
 
+#include "collector/hidden_references.h"
 #include "device/owner_reader.h"
 #include "device/owner_registry.h"
+#include "device/torch_layout.h"
 
 namespace cyclewatch::retention {
 
@@ -31,5 +33,11 @@ using device::OwnerReference;
 // REQUIRES and RUNS PYTHON: as for library_references().
 [[nodiscard]] std::vector<OwnerReference> memory_references(device::OwnerRegistry& registry,
                                                             PyObject* target);
+
+// The references of the C++ objects of all tracked owners and of their autograd graphs, with the
+// counts that make them exact. REQUIRES and RUNS PYTHON: as for library_references(), and a build
+// with a GIL.
+[[nodiscard]] collector::HiddenReferences hidden_references(device::OwnerRegistry& registry,
+                                                            const device::TorchLayout& layout);
 
 }  // namespace cyclewatch::retention

@@ -169,7 +169,7 @@ class Folding {
 
     [[nodiscard]] Label label_of(PyObject* holder, PyObject* target) {
         const collector::HiddenReference* const of_array =
-            graph_.array_reference(path_.nodes[at_], path_.nodes[at_ + 1]);
+            graph_.hidden_reference(path_.nodes[at_], path_.nodes[at_ + 1]);
         if (of_array != nullptr) {
             return {of_array->kind, of_array->name, of_array->index};
         }

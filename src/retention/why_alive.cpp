@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "capture/labelers/text.h"
 #include "capture/labelers/visit.h"
@@ -27,7 +28,7 @@ bool is_about_to_be_freed(PyObject* object) {
 // REQUIRES: no path leads to the target, so only the objects from which it can be reached refer to
 // them.
 bool is_never_freed(const HeapGraph& graph, std::uint32_t target) {
-    if (graph.arrays().empty()) {
+    if (graph.hidden().empty()) {
         return false;
     }
     std::vector<bool> seen(graph.size(), false);
@@ -46,7 +47,7 @@ bool is_never_freed(const HeapGraph& graph, std::uint32_t target) {
     for (const std::uint32_t node : nodes) {
         objects.push_back(graph.object(node));
     }
-    const std::vector<PyObject*> remaining = collector::never_freed_among(objects, graph.arrays());
+    const std::vector<PyObject*> remaining = collector::never_freed_among(objects, graph.hidden());
     return std::ranges::find(remaining, graph.object(target)) != remaining.end();
 }
 
@@ -55,10 +56,11 @@ WhyAlive search(collector::TrackedObjects& objects,
                 std::size_t paths,
                 CallerVariables caller,
                 bool untracked,
-                std::span<const OwnerReference> library) {
+                std::span<const OwnerReference> library,
+                collector::HiddenReferences hidden) {
     PyObject* const object = PyList_GET_ITEM(box, 0);
     const std::span<PyObject* const> targets(&object, untracked ? 1 : 0);
-    const HeapGraph graph(objects, object, box, targets, library);
+    const HeapGraph graph(objects, object, box, targets, library, std::move(hidden));
     const std::uint32_t target = graph.node_of(object);
     WhyAlive answer;
     if (target == HeapGraph::kAbsent || is_about_to_be_freed(object)) {
@@ -81,10 +83,12 @@ WhyAlive search_heap(PyObject* box,
                      std::size_t paths,
                      CallerVariables caller,
                      bool untracked,
-                     std::span<const OwnerReference> library) {
+                     std::span<const OwnerReference> library,
+                     collector::HiddenReferences hidden = {}) {
     WhyAlive answer;
+    // With hidden references, this is not a free-threaded build, so that the search runs once.
     with_heap([&](collector::TrackedObjects& objects) {
-        answer = search(objects, box, paths, caller, untracked, library);
+        answer = search(objects, box, paths, caller, untracked, library, std::move(hidden));
     });
     return answer;
 }
@@ -103,9 +107,16 @@ std::unordered_set<std::uint32_t> nodes_of(const HeapGraph& graph,
 WhyAlive why_alive(PyObject* box,
                    std::size_t paths,
                    CallerVariables caller,
-                   device::OwnerRegistry& registry) {
+                   device::OwnerRegistry& registry,
+                   const device::TorchLayout* layout) {
     const python::ErrorStash stash;
     const python::YoungCountGuard young_count;
+    if (layout != nullptr) {
+        registry.refresh();
+        const std::vector<OwnerReference> memory =
+            memory_references(registry, PyList_GET_ITEM(box, 0));
+        return search_heap(box, paths, caller, true, memory, hidden_references(registry, *layout));
+    }
     WhyAlive answer = search_heap(box, paths, caller, false, {});
     // A search with library references is slower, so it runs only if an unknown reference keeps the
     // object alive.
@@ -116,6 +127,9 @@ WhyAlive why_alive(PyObject* box,
             memory_references(registry, PyList_GET_ITEM(box, 0));
         library.insert(library.end(), memory.begin(), memory.end());
         answer = search_heap(box, paths, caller, true, library);
+        answer.is_incomplete =
+            answer.in_cycle ||
+            (!answer.paths.empty() && answer.paths.front().root.kind == model::RootKind::c_code);
     }
     return answer;
 }
@@ -179,7 +193,7 @@ bool HolderSearch::is_collection(std::uint32_t node) const {
     PyObject* const object = graph_.object(node);
     if (PyList_CheckExact(object) || PyAnySet_CheckExact(object) ||
         capture::has_tp_name(Py_TYPE(object), "collections.deque") ||
-        !graph_.arrays().of(object).empty()) {
+        !graph_.hidden().of(object).empty()) {
         return true;
     }
     if (!PyDict_Check(object) || PyDict_GET_SIZE(object) <= kManyKeys || !roots_.of(node).empty()) {
@@ -226,7 +240,7 @@ PyObject* HolderSearch::first_in(std::uint32_t collection,
     } else {
         capture::traverse_as(Py_TYPE(list), list, visit);
     }
-    for (const collector::HiddenReference& each : graph_.arrays().of(list)) {
+    for (const collector::HiddenReference& each : graph_.hidden().of(list)) {
         visit(each.target);
     }
     return first;

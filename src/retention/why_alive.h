@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "device/owner_registry.h"
+#include "device/torch_layout.h"
 #include "model/retention.h"
 #include "retention/heap_graph.h"
 #include "retention/library_references.h"
@@ -26,8 +27,11 @@ struct WhyAlive {
     std::vector<model::RetentionPath> paths;
     // There is no path, but other objects refer to the object, so a collection will free it.
     bool in_cycle = false;
-    // Instead, no collection will free it, because the cycle leads through NumPy arrays.
+    // Instead, no collection will free it, because the cycle leads through NumPy arrays or, if the
+    // references of torch's C++ objects are known, through these.
     bool is_never_freed = false;
+    // The answer depends on references of C++ objects, but not all of them are known.
+    bool is_incomplete = false;
 };
 
 // `box`: a list whose only item is the object. The caller must not own other references to the
@@ -35,11 +39,14 @@ struct WhyAlive {
 // gc.collect(), regardless of the number of paths. An object that the running collection is about
 // to free has no paths. Throws the exceptions of with_heap(). REQUIRES: GIL held,
 // collector::find_generations(), python::check_layouts(). RUNS PYTHON: no user code; a library may
-// create the Python objects of gradients and views.
+// create the Python objects of gradients and views. With `layout`, which is not supported on
+// free-threaded builds, also follows the references of torch's C++ objects; torch then creates the
+// Python objects of all autograd nodes.
 [[nodiscard]] WhyAlive why_alive(PyObject* box,
                                  std::size_t paths,
                                  CallerVariables caller,
-                                 device::OwnerRegistry& registry);
+                                 device::OwnerRegistry& registry,
+                                 const device::TorchLayout* layout = nullptr);
 
 // Finds paths to many objects in one walk over the heap. Throws std::bad_alloc. REQUIRES: as for
 // why_alive(); called from the `work` function of with_heap(). Results are valid until Python code

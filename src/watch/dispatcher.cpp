@@ -215,9 +215,10 @@ void Dispatcher::prepare_heap_walk() {
 
 retention::WhyAlive Dispatcher::why_alive(PyObject* box,
                                           std::size_t paths,
-                                          retention::CallerVariables caller) {
+                                          retention::CallerVariables caller,
+                                          const device::TorchLayout* layout) {
     prepare_heap_walk();
-    return retention::why_alive(box, paths, caller, registry());
+    return retention::why_alive(box, paths, caller, registry(), layout);
 }
 
 std::vector<model::LiveOwner> Dispatcher::live_owners(const CensusSettings& settings) {

@@ -89,7 +89,8 @@ class Dispatcher final : public collector::CollectionListener {
     // propagates its exceptions.
     retention::WhyAlive why_alive(PyObject* box,
                                   std::size_t paths,
-                                  retention::CallerVariables caller);
+                                  retention::CallerVariables caller,
+                                  const device::TorchLayout* layout);
 
     // Calls watch::live_owners() and propagates its exceptions.
     std::vector<model::LiveOwner> live_owners(const CensusSettings& settings);

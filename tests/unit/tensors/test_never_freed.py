@@ -125,18 +125,83 @@ def test_cycle_that_garbage_refers_to_is_reported_without_the_garbage(in_cycle):
     gc.collect()
 
 
-def test_assertion_about_a_leaked_module_names_the_search_for_its_cycle():
-    references, cut = uncollectable.post_accumulate_grad_hook()
+@pytest.mark.parametrize("shape", SHAPES)
+def test_why_alive_tells_that_no_collection_frees_the_cycle(shape, caplog):
+    references, cut = shape()
     gc.collect()
-    with pytest.raises(AssertionError, match=r"C code.*\n.*cyclewatch\.never_freed\(settle=0\)"):
-        cyclewatch.assert_released(references[0])
+    for reference in references:
+        caplog.clear()
+        assert cyclewatch.why_alive(reference) == []
+        (record,) = caplog.records
+        assert "no collection will free it, because they lead through C++" in record.message
+        with pytest.raises(
+            AssertionError, match=r"never_freed\(settle=0\) shows the reference to cut"
+        ):
+            cyclewatch.assert_released(reference)
     cut()
     gc.collect()
-    cyclewatch.assert_released(references[0])
-    kept = torch.ones(3)
-    with pytest.raises(AssertionError) as raised:
-        cyclewatch.assert_released(weakref.ref(kept))
-    assert "never_freed" not in str(raised.value)
+    for reference in references:
+        cyclewatch.assert_released(reference)
+
+
+@pytest.mark.parametrize("shape", uncollectable.COLLECTED, ids=lambda shape: shape.__name__)
+def test_why_alive_is_silent_about_a_cycle_that_a_collection_frees(shape, caplog):
+    references = [reference for reference in shape() if reference() is not None]
+    for reference in references:
+        assert cyclewatch.why_alive(reference) == []
+        with pytest.raises(
+            AssertionError, match=r"only reference cycles.*gc\.collect\(\) would free"
+        ):
+            cyclewatch.assert_released(reference)
+    assert not caplog.records
+    gc.collect()
+
+
+class Owner:
+    pass
+
+
+def kept_by_hook_of_node():
+    owner = Owner()
+    kept = torch.ones(8, requires_grad=True) * 2
+    kept.grad_fn.register_hook(lambda *_: owner)
+    return weakref.ref(owner), kept
+
+
+def kept_by_hook_of_parameter():
+    owner = Owner()
+    parameter = torch.ones(8, requires_grad=True)
+    parameter.register_post_accumulate_grad_hook(lambda _: owner)
+    return weakref.ref(owner), (parameter * 2).sum()
+
+
+def kept_by_saved_tensor():
+    tensor = torch.ones(8, requires_grad=True) * 2
+    return weakref.ref(tensor), (tensor * tensor).sum()
+
+
+@needs_nodes
+@pytest.mark.parametrize(
+    "keep", [kept_by_hook_of_node, kept_by_hook_of_parameter, kept_by_saved_tensor]
+)
+def test_why_alive_follows_references_of_nodes(keep, caplog):
+    reference, kept = keep()
+    (path,) = cyclewatch.why_alive(reference, paths=1)
+    assert path.root.kind == "local variable"
+    assert str(path).split(" -> ")[1].startswith("kept.grad_fn")
+    assert not caplog.records
+    del kept, path
+    assert reference() is None
+
+
+def test_live_owners_refers_to_the_search_for_cycles_through_torch(caplog):
+    references, cut = uncollectable.hook_of_own_module()
+    gc.collect()
+    owners = cyclewatch.live_owners(min_bytes=1)
+    assert any(path.root.kind == "C code" for owner in owners for path in owner.held_by)
+    assert any("never_freed(settle=0)" in record.message for record in caplog.records)
+    cut()
+    gc.collect()
 
 
 def test_storage_must_settle(monkeypatch):
