@@ -120,10 +120,22 @@ def _may_be_read(path: str) -> bool:
 
 
 def _reports_in(folder: str) -> list[str]:
+    # A job may have a folder for each run or host. Other folders are searched only if the first one
+    # contains no candidates, because reading all files of a project would take long.
     try:
         names = sorted(os.listdir(folder))
     except OSError as error:
         raise Failure(f"cannot read the folder {folder}: {error.strerror}") from None
+    found = _reports_named(folder, names)
+    if found:
+        return found
+    for inner, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        found += _reports_named(inner, sorted(names)) if inner != folder else []
+    return found
+
+
+def _reports_named(folder: str, names: list[str]) -> list[str]:
     chosen: dict[str, str] = {}
     for suffix in _SUFFIXES:
         for name in names:

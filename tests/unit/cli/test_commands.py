@@ -66,6 +66,20 @@ def test_inputs_are_files_folders_globs_and_standard_input(command, report, tmp_
     assert command("show", "-").out == command("show", report).out
 
 
+def test_a_folder_of_folders_is_searched(command, report, tmp_path):
+    runs = tmp_path / "runs"
+    for inner in ("host-1/day", "host-2", ".cache"):
+        (runs / inner).mkdir(parents=True)
+        shutil.copy(report, runs / inner / "report.json")
+    shown = command("show", runs).out
+    assert [line.split("runs/")[1] for line in shown.splitlines() if line.startswith("== ")] == [
+        "host-1/day/report.json",
+        "host-2/report.json",
+    ]
+    shutil.copy(report, runs / "first.json")
+    assert command("show", runs).out == command("show", runs / "first.json").out
+
+
 @pytest.mark.parametrize(
     ("words", "status", "sentence"),
     [
