@@ -105,7 +105,10 @@ std::string text_for(const CollapsedGraph& graph,
     const WeakTargets targets = weak_targets_of(graph, candidate);
     const Evidence* evidence = candidate.evidence;
     if (targets.edge != kNone) {
-        evidence = targets.are_items ? &patterns::kNotWeakItems : &patterns::kNotWeak;
+        const bool is_slot_missing = graph.node(graph.targets[targets.edge]).lacks_weakref_slot;
+        evidence = is_slot_missing
+                       ? (targets.are_items ? &patterns::kNoWeakSlotItems : &patterns::kNoWeakSlot)
+                       : (targets.are_items ? &patterns::kNotWeakItems : &patterns::kNotWeak);
         slots.target = name_in_text(graph, graph.targets[targets.edge]);
     } else if (targets.are_methods && evidence != &patterns::kWrappedMethod) {
         evidence = targets.are_items ? &patterns::kWeakMethods : &patterns::kWeakMethod;

@@ -84,6 +84,8 @@ inline constexpr Evidence kPayload{"unknown", "payload", 20};
 
 // Message texts for a target that does not support weak references.
 inline constexpr Evidence kNotWeak{"unknown", "not-weak", 0};
+inline constexpr Evidence kNoWeakSlot{"unknown", "no-weak-slot", 0};
+inline constexpr Evidence kNoWeakSlotItems{"unknown", "no-weak-slot-items", 0};
 inline constexpr Evidence kNotWeakItems{"unknown", "not-weak-items", 0};
 // Message texts for bound methods, to which only weakref.WeakMethod can refer weakly.
 inline constexpr Evidence kWeakMethod{"unknown", "weak-method", 0};

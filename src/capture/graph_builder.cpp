@@ -53,6 +53,13 @@ AttributeSites& known_sites() {
     return sites;
 }
 
+// True for a class in Python with `__slots__`. A class whose instances vary in size, such as a
+// subclass of tuple, cannot have further slots.
+bool may_add_slots(PyTypeObject* type) {
+    return PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && type->tp_itemsize == 0 &&
+           find_in_dict(type->tp_dict, "__slots__") != nullptr;
+}
+
 }  // namespace
 
 struct GraphBuilder::Parts final : PartSink {
@@ -144,6 +151,7 @@ model::Node GraphBuilder::describe(PyObject* object) {
     node.module = builder_.intern(summary.module);
     node.location = {builder_.intern(summary.path), summary.line};
     node.supports_weakref = PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)) != 0;
+    node.lacks_weakref_slot = !node.supports_weakref && may_add_slots(Py_TYPE(object));
     if (node.kind == model::NodeKind::object) {
         const EndMethod end = find_end_method(Py_TYPE(object));
         node.end_method = builder_.intern(end.name);

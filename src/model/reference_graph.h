@@ -112,8 +112,9 @@ struct Node {
     // True for a dict returned by locals(). It contains every local variable of a function call.
     // `name` and `location` then describe the function that called locals().
     bool locals_snapshot = false;
-    bool supports_weakref = true;   // its type allows weak references to it
-    bool hides_references = false;  // the collector does not see all references of the object
+    bool supports_weakref = true;     // its type allows weak references to it
+    bool lacks_weakref_slot = false;  // its type would, if __slots__ contained "__weakref__"
+    bool hides_references = false;    // the collector does not see all references of the object
     // A function of a library, on a cycle hidden from the collector: the function of the program
     // that it captures, for which the library has made it. Unknown for all others.
     SourceLocation captured_function;

@@ -538,6 +538,12 @@ std::string growth_sentence(const model::GrowingOwner& growing) {
 std::string overhead_sentence(const model::Report& report) {
     const model::Stats& stats = report.stats;
     const bool has_census = report.growing.has_value();
+    // scan() and never_freed() run nothing that their time could be compared with.
+    constexpr double kScanOnly = 0.5;
+    if (stats.collections == 0 && stats.scans == 1 && !has_census &&
+        stats.seconds > kScanOnly * stats.elapsed) {
+        return "The scan took " + base::format_duration(stats.seconds) + ".";
+    }
     std::string text = "Overhead: " + base::format_duration(stats.seconds) + " in " +
                        base::counted(stats.collections, "collection") +
                        (stats.scans > 0 ? " and " + base::counted(stats.scans, "scan") : "") +

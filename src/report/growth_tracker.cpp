@@ -2,6 +2,7 @@
 #include "report/growth_tracker.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -70,21 +71,28 @@ Rises rises_of(const std::deque<std::uint64_t>& bytes, std::uint64_t peak) {
 constexpr std::string_view kDetach = "store `.detach()` of the tensor, or its `.item()`";
 
 // A graph of which a loss is computed later is needed until then, so a list of such tensors has to
-// be cleared instead.
+// be cleared instead. An object may compute the attribute anew from another one, such as a mean
+// from a sum, so that only detaching the other one stops the growth.
 std::string remedy_of_graph(const model::LiveOwner& owner) {
-    const auto is_of_list = [](const model::RetentionPath& path) {
-        return path.cut && path.cut->label.size() > 2 && path.cut->label.starts_with('[') &&
-               path.cut->label[1] >= '0' && path.cut->label[1] <= '9' &&
-               !path.cut->holder_path.empty();
-    };
-    const bool is_list = !owner.held_by.empty() && is_of_list(owner.held_by.front());
-    return std::string(kDetach) + (is_list ? ", unless a loss is computed from it later" : "") +
-           ", because a stored tensor keeps the autograd graph that computed it; " +
-           (is_list ? "if a loss is computed from it, remove it from `" +
-                          owner.held_by.front().cut->holder_path +
-                          "` after the backward() of that loss; "
-                    : "") +
-           "if backward() is never called, compute it under `torch.no_grad()`";
+    const model::RetentionPath path =
+        owner.held_by.empty() ? model::RetentionPath() : owner.held_by.front();
+    const bool is_list = path.cut && !path.cut->holder_path.empty() && path.cut->label.size() > 2 &&
+                         path.cut->label.starts_with('[') && path.cut->label[1] >= '0' &&
+                         path.cut->label[1] <= '9';
+    const auto graph = std::ranges::find(path.references, "grad_fn", &model::Reference::label);
+    std::string text(kDetach);
+    if (is_list) {
+        text += ", unless a loss is computed from it later";
+    } else if (graph != path.references.begin() && std::prev(graph)->label.starts_with('.')) {
+        text += ", also in the attributes of " + std::prev(graph)->holder +
+                " from which the next step computes it";
+    }
+    text += ", because a stored tensor keeps the autograd graph that computed it; ";
+    if (is_list) {
+        text += "if a loss is computed from it, remove it from `" + path.cut->holder_path +
+                "` after the backward() of that loss; ";
+    }
+    return text + "if backward() is never called, compute it under `torch.no_grad()`";
 }
 
 // A chain of objects of one class, each of which keeps an earlier one through the same attribute,

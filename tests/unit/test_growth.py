@@ -149,6 +149,7 @@ def test_graph_that_grows_without_tensors_is_named_by_its_holder(torch):
     assert growing.rate == 0
     assert ".detach()" in growing.remedy and ".item()" in growing.remedy
     assert "remove it from" not in growing.remedy
+    assert ".Average from which the next step computes it" in growing.remedy
     assert "full in" not in str(growing)
     assert f"an autograd graph of {growing.graph_nodes} nodes" in str(growing)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """live_owners(): the largest reachable tensors, and the objects that hold them."""
 
+import asyncio
 import gc
 import sys
 import weakref
@@ -104,6 +105,22 @@ def test_small_detached_tensors_are_cloned():
     )
     assert views.held_by[0].remedy.startswith("store `.clone()` of each view such as `layers[")
     assert whole.held_by[0].remedy == "remove `layers[3]`"
+
+
+def test_both_remedies_are_named_if_one_does_not_suffice():
+    async def train(weight):
+        await asyncio.sleep(0)
+        return weight
+
+    buffer = Buffer(1 << 21)
+    running = train(buffer)
+    layers.append(buffer)
+    del buffer
+    (group,) = owners()
+    assert not group.held_by[0].cut_frees
+    remedies = [path.remedy for path in group.held_by]
+    assert str(group).endswith(f"To free it, {remedies[0]}, and {remedies[1]}.")
+    running.close()
 
 
 # A size that no other object has.

@@ -74,6 +74,21 @@ def test_parent(parent):
     advice = advice_on(create)
     assert ("weakref.ref(" in advice) == supports_weakref(parent())
     assert ("weak references to Slots do not work" in advice) == (parent is Slots)
+    assert ("add `__weakref__` to its `__slots__`" in advice) == (parent is Slots)
+
+
+def test_a_class_that_cannot_have_slots_is_not_given_one():
+    class Pair(tuple):
+        __slots__ = ()
+
+    def create():
+        child = Plain()
+        child.data = owners.Buffer(10)
+        child.parent = Pair([child])
+
+    with pytest.raises(TypeError):
+        type("Other", (tuple,), {"__slots__": ("__weakref__",)})
+    assert "__weakref__" not in advice_on(create)
 
 
 @pytest.mark.parametrize("child", [Child, DictChild])
