@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
+from report_texts import FIFTH_REPORTS, FOURTH_REPORTS, SECOND_REPORTS, THIRD_REPORTS
 
 SWITCH = "CYCLEWATCH_UPDATE_ACCURACY"
 
@@ -75,101 +76,6 @@ remedy breaks the program or drops data that it needs.
 {third}
 {fourth}
 {fifth}"""
-
-SECOND_REPORTS = """\
-### Not seen before
-
-No rule was derived from the following {count} public reports before their first run. Their programs
-and right answers were written by somebody who had not seen the code of cyclewatch. The verdict is
-{counts}: {share} of the first answers are
-right. The kinds of pytorch #52140 and #115255 were known before. The remedies were applied to
-copies of the programs, except those for pocket-tts and sac-discrete, which would drop data.
-The two cycles that are never freed were found by `never_freed(settle=0)`; a single call with the
-default `settle` only says how much memory may be concerned. The cycle in a worker was found with
-`--follow-fork`.
-
-{table}"""
-
-THIRD_REPORTS = """\
-### A second set not seen before
-
-The following {count} public reports were chosen by what people report, not by what cyclewatch can
-do. Their programs and right answers were written, and committed, before the first run, by somebody
-who had read only the README and the guide. Each program ran once. The verdict is
-{counts}: {share} of the first answers are
-right. The remedies of all rows that are *right* or *partly* were applied to copies of the programs,
-except for matplotlib #8519 and the two rows without a remedy.
-Since then, the three harmful remedies and the kinds of metta #1139, pytorch #2198, peft #738,
-jiminy #679, llama-agents #485, mlx-openai-server #269, reformatters #477, matplotlib #8519 and
-pytorch #51978 have been mended, and the remedy of diffusers #9543 also names the variable.
-After the remedies for ipython #11572 and matplotlib #25470, the next collection frees the memory.
-The kinds of pytorch #82528, pytorch #51978, WhatDreamsCost-ComfyUI #212 and numpy #1601 were known
-before. The misses by kind:
-
-- A remedy deletes what the program needs: the variable that a loop fills, a logging handler, the
-  loop of a worker thread.
-- The growth of a graph is attributed to the variable that refers to its newest node, not to the
-  variable or attribute that carries the graph to the next step.
-- A remedy is missing or cannot be followed: a function registered with `atexit`, a variable of a
-  context, an attribute instead of the variable that holds its object, a group of `live_owners()`.
-- Nothing is found: entries of a `ModuleDict` that grows by name, the parameters of two layers after
-  `backward(create_graph=True)`, an array in a tuple that the collector no longer tracks.
-- Library code is not recognized, or is blamed for the program's own call.
-
-{table}"""
-
-FOURTH_REPORTS = """\
-### A third set not seen before
-
-The following {count} public reports, from training, serving, notebooks and data science, were
-chosen and run in the same way as the previous set, by somebody who had read only the README and the
-guide. The verdict is {counts}: {share} of the first answers
-are right. Nothing has been mended since. The remedies of all rows that are *right* were applied to
-copies of the programs, except for the four rows without a remedy. For three of the four *harmful*
-remedies (pytorch #4661, numpy #15746, scikit-survival #218), the answer written down before called
-the remedy *partly* right; but it drops what the program needs, so the verdict is that of the
-previous sets. The time limit of 120 seconds, on a busy machine, ended the last program after it had
-printed the answer. The misses by kind:
-
-- A remedy for a group of tensors in a list or dict names its first item only, and removing the item
-  drops what the program needs. `live_owners()` does not say that an array is a view of another.
-- If a module has several hooks that lead to an object, the remedy deletes the module.
-- A growing group of views is to be cloned, although each view is as large as its base.
-- The growth of a graph is attributed to the variable that refers to its newest node.
-- The library has a call that releases the memory, but the remedy does not name the call:
-  `plt.close()`, `Accelerator.free_memory()`, closing an iterator, running an event loop.
-- Nothing is found: the parameters that a Newton optimizer leaves behind after
-  `backward(create_graph=True)`.
-- The card says that weak references do not work for a class with `__slots__`, but not what does.
-
-{table}"""
-
-FIFTH_REPORTS = """\
-### A fourth set not seen before
-
-The following {count} public reports were chosen and run in the same way as the previous set, by
-somebody who had read only the README, the guide and this page. The verdict is
-{counts}: {share} of the first
-answers are right. Nothing has been mended since. The remedies of all rows that are *right* were
-applied to copies of the programs, except for the three rows without a remedy, and free the memory.
-For unittest-xml-reporting #31, this is the second of two remedies in one sentence: the first is to
-remove the items that are no longer needed, and all are needed. The diagnoses of
-gradient-descent-the-ultimate-optimizer #1, synapse #15622, pytorch #18643 and #49394 are in open
-threads. The misses by kind:
-
-- A remedy deletes more than the entry that is no longer needed: the dict of a cache, the loop of a
-  worker thread, the items of a list of which one attribute is not needed.
-- The place is right, but the remedy cannot be followed or is not the useful one: items that
-  `itertools.cycle` has saved, `f_locals` of a traceback, the registry of `weakref.finalize()`, an
-  event loop that is already running, the list that a hook fills instead of the hook.
-- `memory()` names the largest line, memory that no tensor uses, before a dict that keeps 400 MiB of
-  tensors.
-- A C field is named before the attribute that stores the `memoryview`.
-- The explanation of a never-freed `.grad` assumes `backward(create_graph=True)`, although the
-  program has assigned `.grad` itself.
-- A bounded deque is reported as growing while it fills.
-
-{table}"""
 
 EXECUTED = """\
 
