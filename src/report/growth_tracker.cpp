@@ -77,8 +77,7 @@ std::string remedy_of_graph(const model::LiveOwner& owner) {
     const model::RetentionPath path =
         owner.held_by.empty() ? model::RetentionPath() : owner.held_by.front();
     const bool is_list = path.cut && !path.cut->holder_path.empty() && path.cut->label.size() > 2 &&
-                         path.cut->label.starts_with('[') && path.cut->label[1] >= '0' &&
-                         path.cut->label[1] <= '9';
+                         path.cut->label.starts_with('[') && path.cut->label[1] != '\'';
     const auto graph = std::ranges::find(path.references, "grad_fn", &model::Reference::label);
     std::string text(kDetach);
     if (is_list) {

@@ -264,25 +264,30 @@ std::string PathText::removal_of_one(std::size_t at) const {
 
 // Does not choose among the items of a container, because the program may need some of them.
 std::string PathText::removal_of_several(std::size_t at) const {
-    const Step& step = steps_[at];
-    const std::string holder = named_holder_of(at);
-    const auto attribute_of_item = [this](std::size_t i) {
-        return i < steps_.size() && is_attribute(steps_[i]) ? suffix_at(i) : "";
+    const std::string line = line_of(references()[at]);
+    // A module needs its parameters, so only other attributes of an item can be deleted.
+    const auto attribute_at = [this](std::size_t i) {
+        const bool is_removable = i < steps_.size() && is_attribute(steps_[i]) &&
+                                  steps_[i].role != model::PartRole::nn_children;
+        return is_removable ? suffix_at(i) : "";
     };
-    if ((is_item(step) || step.label.kind == EdgeKind::dict_key) && !holder.empty()) {
-        const std::string attribute = attribute_of_item(at + 1);
-        return "remove the items of `" + holder + "` that are no longer needed" +
-               (attribute.empty()
-                    ? ""
-                    : ", or delete `" + attribute + "` of those that no longer need it") +
-               line_of(references()[at]);
+    const bool is_of_item =
+        is_attribute(steps_[at]) && at > 0 && is_item(steps_[at - 1]) && !steps_[at - 1].in_tuple;
+    const std::size_t item = is_of_item ? at - 1 : at;
+    const std::string holder = named_holder_of(item);
+    const std::string attribute = attribute_at(item + 1);
+    if (holder.empty() ||
+        !(is_item(steps_[item]) || steps_[item].label.kind == EdgeKind::dict_key)) {
+        return removal_of_one(at);
     }
-    if (is_attribute(step) && at > 0 && is_item(steps_[at - 1]) && !steps_[at - 1].in_tuple &&
-        !named_holder_of(at - 1).empty()) {
-        return "delete `" + attribute_of_item(at) + "` of the items of `" +
-               named_holder_of(at - 1) + "` that no longer need it" + line_of(references()[at]);
+    if (is_of_item && !attribute.empty()) {
+        return "delete `" + attribute + "` of the items of `" + holder +
+               "` that no longer need it" + line;
     }
-    return removal_of_one(at);
+    return "remove the items of `" + holder + "` that are no longer needed" +
+           (attribute.empty() ? ""
+                              : ", or delete `" + attribute + "` of those that no longer need it") +
+           line;
 }
 
 std::string PathText::removal_of_variable(std::size_t at) const {
