@@ -325,7 +325,7 @@ def test_an_event_loop_is_run_or_closed():
 
 def test_the_owner_of_what_prepare_returned_is_told_to_free_it():
     class Accelerator:
-        """Like accelerate's, which is tested in tests/trainers."""
+        """Keeps objects in the same attributes as the class of the library."""
 
         def __init__(self):
             self._models = []
