@@ -198,6 +198,12 @@ def multi_grad_hook():
     return refer_to(layer.weight), handle.remove
 
 
+def multi_grad_hook_of_leaf():
+    tensor = leaf()
+    handle = register_multi_grad_hook([tensor], lambda gradients: None)
+    return refer_to(tensor), handle.remove
+
+
 def multi_grad_hook_of_any_tensor():
     first, second = leaf() * 2, leaf() * 3
 
@@ -285,6 +291,7 @@ NEVER_FREED = {
     post_accumulate_grad_hook: ("closure:tensor", "closure-captures-owner"),
     hook_of_own_module: ("closure:self", "closure-captures-self"),
     multi_grad_hook: ("tensor hook", "registered-hook"),
+    multi_grad_hook_of_leaf: ("tensor hook", "registered-hook"),
     multi_grad_hook_of_any_tensor: ("closure:first", "closure-captures-owner"),
     tensor_hook_captures_own_output: ("closure:output", "closure-captures-owner"),
     view_on_its_base: (".view_of_it", "view-on-its-base"),

@@ -275,6 +275,25 @@ void TorchHidden::mark_visited() {
     }
 }
 
+// tp_traverse of an AccumulateGrad node visits the hooks of its leaf, which only the leaf owns. The
+// search must not count this reference.
+void TorchHidden::uncount_hooks_of_leaves() {
+    for (const collector::HiddenReference& reference : hidden_.references) {
+        if (reference.name != "variable" || reference.is_visited) {
+            continue;
+        }
+        const std::vector<PyObject*> of_leaf = referents_of(reference.target);
+        for (PyObject* const visited : referents_of(reference.holder)) {
+            const bool is_own = std::ranges::any_of(
+                hidden_.of(reference.holder),
+                [&](const collector::HiddenReference& own) { return own.target == visited; });
+            if (!is_own && PyDict_Check(visited) && std::ranges::count(of_leaf, visited) > 0) {
+                hidden_.counts.emplace_back(visited, 1);
+            }
+        }
+    }
+}
+
 void TorchHidden::add(std::span<PyObject* const> objects) {
     if (!layout_.tensors || !torch_.use_count) {
         return;
@@ -303,6 +322,7 @@ void TorchHidden::add(std::span<PyObject* const> objects) {
     add_addressed_nodes();
     hidden_.sort();
     mark_visited();
+    uncount_hooks_of_leaves();
     for (const OwnedRef& held : hidden_.held) {
         add_count(held.get());
     }

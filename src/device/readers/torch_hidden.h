@@ -54,6 +54,7 @@ class TorchHidden {
     void add_addressed_nodes();
     void add_count(PyObject* object);
     void mark_visited();
+    void uncount_hooks_of_leaves();
     void refer(PyObject* holder,
                PyObject* target,
                std::string name,
