@@ -148,7 +148,7 @@ struct AttributeSite {
     bool on_class = false;  // attribute of the class itself
     ValueOrigin value = ValueOrigin::unknown;
     bool holder_made_by_target = false;  // methods of the target's class create the holder
-    SourceLocation location;
+    SourceLocation location{};
     StringId base = kEmptyString;  // base class whose method contains `location`
     bool is_generated = false;     // stored by generated code; `location` is the class
     bool intercepted = false;      // the class overrides __getattribute__()

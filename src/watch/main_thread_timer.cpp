@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/signals_blocked.h"
+#include "base/threads.h"
 #include "python/guards.h"
 #include "python/references.h"
 
@@ -52,7 +52,10 @@ int run_call(void* context) {
 class Timer {
   public:
     Timer(std::chrono::duration<double> period, double share, Call& call)
-        : period_(period), share_(share), call_(call), thread_([this] { run(); }) {}
+        : period_(period),
+          share_(share),
+          call_(call),
+          thread_(base::start_thread([this] { run(); })) {}
 
     // REQUIRES: the GIL is not held, because the timer thread may be waiting for the GIL.
     void stop() {
@@ -116,7 +119,6 @@ void call_every(std::chrono::duration<double> period, double share, PyObject* fu
     }
     auto* const call = new Call;
     call->function = python::borrow(function).release();
-    const base::SignalsBlocked blocked;
     running().timers.push_back(new Timer(period, share, *call));
     running().process = ::getpid();
 }

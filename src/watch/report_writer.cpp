@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/signals_blocked.h"
+#include "base/threads.h"
 #include "watch/atomic_file.h"
 
 namespace cyclewatch::watch {
@@ -134,8 +134,7 @@ void ReportWriter::changed(bool soon) noexcept {
         return;
     }
     try {
-        const base::SignalsBlocked blocked;
-        std::thread([self = shared_from_this()] { self->run(); }).detach();
+        base::start_thread([self = shared_from_this()] { self->run(); }).detach();
         running_ = true;
     } catch (...) {
         // No thread could be started; flush() writes the report.

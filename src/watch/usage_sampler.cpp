@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/signals_blocked.h"
+#include "base/threads.h"
 #include "compat/features.h"
 #include "device/device_memory.h"
 #include "device/device_records.h"
@@ -167,8 +167,7 @@ class Sampler {
         if (thread_.joinable()) {
             thread_.join();  // has ended, so that it does not wait for the GIL
         }
-        const base::SignalsBlocked blocked;
-        thread_ = std::thread([this, number = current_run_] { run(number); });
+        thread_ = base::start_thread([this, number = current_run_] { run(number); });
     }
 
   private:
@@ -178,8 +177,6 @@ class Sampler {
     }
 
     void run(std::uint64_t number) noexcept {
-        // Allocates the thread's exception state now: glibc aborts if it cannot allocate it later.
-        (void)std::uncaught_exceptions();
         Counters counters;
         Seconds last = processor_time();
         std::unique_lock lock(mutex_);

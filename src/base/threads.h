@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps our threads from interfering with the host program's signal handling.
+// Threads that run beside a program without being noticed by it.
 #pragma once
 
+#include <pthread.h>
 #include <signal.h>
 
 #include <array>
+#include <exception>
+#include <latch>
+#include <memory>
+#include <thread>
+#include <utility>
 
 namespace cyclewatch::base {
 
@@ -31,5 +37,23 @@ class SignalsBlocked {
   private:
     sigset_t before_{};
 };
+
+// Starts a thread that runs `work`, with signals blocked. Returns once the thread has allocated its
+// exception state, without which its first exception, even std::bad_alloc, would abort the process
+// if no memory is left by then. Does not acquire or release the GIL. Throws what std::thread's
+// constructor throws.
+template <typename Work>
+std::thread start_thread(Work work) {
+    const SignalsBlocked blocked;
+    // Shared, because the thread may still be in count_down() when wait() returns.
+    const auto ready = std::make_shared<std::latch>(1);
+    std::thread thread([ready, work = std::move(work)]() mutable {
+        (void)std::uncaught_exceptions();
+        ready->count_down();
+        work();
+    });
+    ready->wait();
+    return thread;
+}
 
 }  // namespace cyclewatch::base
