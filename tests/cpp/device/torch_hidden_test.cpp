@@ -179,7 +179,7 @@ TEST_F(TorchHiddenTest, ListsHooksAndMetadata) {
     node_[kHooks] = begin;
     node_[kHooksEnd] = node_[kHooksCapacity] = begin + kWord;
     node_[kMetadata] = address_of(metadata_);
-    EXPECT_THAT(names_of(make_node(node_)), UnorderedElementsAre("hook", "metadata"));
+    EXPECT_THAT(names_of(make_node(node_)), UnorderedElementsAre("autograd hook", "metadata"));
 }
 
 TEST_F(TorchHiddenTest, DoesNotReadObjectsOfAnotherClass) {
