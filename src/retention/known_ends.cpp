@@ -27,6 +27,12 @@ constexpr std::array kEnds{
              "figs",
              "call `matplotlib.pyplot.close(figure)` once the figure has been saved or shown, "
              "because pyplot keeps each figure until then"},
+    KnownEnd{
+        "weakref",
+        "finalize",
+        "_registry",
+        "call `detach()` of the `weakref.finalize` object, or pass it a function and arguments "
+        "that do not refer to the object"},
     KnownEnd{"accelerate.accelerator", "Accelerator", "_models", kFreeMemory},
     KnownEnd{"accelerate.accelerator", "Accelerator", "_optimizers", kFreeMemory},
     KnownEnd{"accelerate.accelerator", "Accelerator", "_schedulers", kFreeMemory},

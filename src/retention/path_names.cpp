@@ -373,6 +373,19 @@ std::string PathText::suffix_at(std::size_t at) const {
     return base::clean_text(suffix_of(steps_[at].label));
 }
 
+// A path does not show the references from a traceback to the next one and to its frame.
+std::string PathText::frame_of_traceback(std::size_t at) const {
+    if (at == 0 || !is_traceback(steps_[at - 1]) || PyFrame_Check(steps_[at].from) == 0) {
+        return {};
+    }
+    std::string text;
+    std::size_t node = steps_[at - 1].cut_at + 1;
+    for (; PyTraceBack_Check(graph_.object(path_.nodes[node])) != 0; ++node) {
+        text += ".tb_next";
+    }
+    return text + ".tb_frame";
+}
+
 std::string PathText::holder_of(std::size_t at) const {
     std::vector<std::string> holders;
     const std::string text = folded(holders);
@@ -409,10 +422,11 @@ std::string PathText::folded(std::vector<std::string>& holders) const {
         holders[i] = is_expression ? text.substr(text.rfind(kArrow) + kArrow.size()) : variable;
         const std::string suffix = suffix_of(steps_[i].label);
         if (!suffix.empty()) {
+            const std::string frame = frame_of_traceback(i);
             if (!is_expression) {
                 text.append(kArrow).append(variable);
             }
-            text += suffix;
+            text += frame + suffix;
             is_expression = true;
             continue;
         }

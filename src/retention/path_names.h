@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,11 @@ struct Step {
            step.label.kind == EdgeKind::opaque_key_value || step.label.kind == EdgeKind::element;
 }
 
+[[nodiscard]] inline bool is_attribute(const Step& step) {
+    return step.label.kind == model::EdgeKind::attribute ||
+           step.label.kind == model::EdgeKind::slot;
+}
+
 // True for arguments that functools.lru_cache has stored as the key of a cached result.
 // cache_clear() removes them.
 [[nodiscard]] inline bool is_cached_call(const Step& step) {
@@ -71,6 +77,9 @@ struct Step {
     return step.label.kind == model::EdgeKind::local && step.from != nullptr &&
            (PyGen_CheckExact(step.from) != 0 || PyCoro_CheckExact(step.from) != 0);
 }
+
+// " (train.py:12)"; "" if the line is not known.
+[[nodiscard]] std::string line_of(const model::Reference& reference);
 
 // "model.Engine", "function model.Engine.run", "class model.Engine", "module model".
 [[nodiscard]] std::string full_name(PyObject* object);
@@ -103,7 +112,9 @@ class PathText {
     // it begins elsewhere, or if the program cannot remove the object.
     [[nodiscard]] std::string removal_from_registry() const;
     // How to end the call of another thread in which the path begins; "" if it begins elsewhere.
-    [[nodiscard]] std::string end_of_thread() const;
+    // `settable`: variables of the call that it does not read again. A worker that serves a queue
+    // should rather set them to None than end.
+    [[nodiscard]] std::string end_of_thread(const std::set<std::string>& settable) const;
     // True if code outside the holder's class adds the attribute of step `at` to an instance.
     [[nodiscard]] bool is_stored_outside(std::size_t at) const;
 
@@ -124,6 +135,14 @@ class PathText {
     // The remedy if no rule applies.
     [[nodiscard]] std::string removal_of_one(std::size_t at) const;
     [[nodiscard]] std::string removal_of_several(std::size_t at) const;
+    // True if step `at` is an attribute whose value is a container, of which the next step is an
+    // entry. The entry is not the cut, so several entries refer to the object.
+    [[nodiscard]] bool has_several_entries(std::size_t at) const;
+    // REQUIRES: has_several_entries(at).
+    [[nodiscard]] std::string removal_of_entries(std::size_t at) const;
+    // The attribute of an item that leads to the object: "._out", or "[0]._out" if the item is a
+    // tuple; "" if there is none that a program can delete. `item`: the item's step.
+    [[nodiscard]] std::string attribute_of_item(std::size_t item) const;
     [[nodiscard]] std::string removal_of_variable(std::size_t at) const;
     // How to end the thread in which the path begins, if it fills a queue.
     [[nodiscard]] std::string end_of_producer() const;
@@ -144,6 +163,9 @@ class PathText {
     // The name or number of the root's thread; "" for the calling thread.
     [[nodiscard]] std::string thread_name() const;
     [[nodiscard]] std::string suffix_at(std::size_t at) const;
+    // ".tb_frame", after as many ".tb_next" as needed, if step `at` is a reference of a frame to
+    // which a traceback leads; otherwise, "".
+    [[nodiscard]] std::string frame_of_traceback(std::size_t at) const;
     [[nodiscard]] std::string folded(std::vector<std::string>& holders) const;
 
     const HeapGraph& graph_;

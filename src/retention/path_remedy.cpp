@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,14 +22,6 @@ namespace {
 
 using capture::Utf8Text;
 using model::EdgeKind;
-
-// " (train.py:12)"; "" if the line is not known.
-std::string line_of(const model::Reference& reference) {
-    const std::string& location = reference.location;
-    return location.find(':') == std::string::npos
-               ? ""
-               : " (" + location.substr(location.find_last_of("/\\") + 1) + ")";
-}
 
 // The call that copies a view, if the step leads from the view to the owner of its memory.
 std::string_view copy_of_view(const Step& step) {
@@ -94,10 +87,6 @@ bool is_context_of_asyncio(const Step& step) {
 
 bool is_hook(const Step& step) {
     return step.label.kind == EdgeKind::hook;
-}
-
-bool is_attribute(const Step& step) {
-    return step.label.kind == EdgeKind::attribute || step.label.kind == EdgeKind::slot;
 }
 
 std::string remedy_of_hook(const Step& hook) {
@@ -247,6 +236,9 @@ std::string PathText::removal_of_one(std::size_t at) const {
             return "do not capture `" + step.label.name + "`" + line;
         case EdgeKind::attribute:
         case EdgeKind::slot:
+            if (has_several_entries(at)) {
+                return removal_of_entries(at) + line;
+            }
             return "delete `" + (holder.empty() ? step.label.name : holder + suffix_at(at)) +
                    "` or set it to None" + line;
         case EdgeKind::key_value:
@@ -254,40 +246,16 @@ std::string PathText::removal_of_one(std::size_t at) const {
         case EdgeKind::index:
             return holder.empty() ? "" : "remove `" + holder + suffix_at(at) + "`" + line;
         case EdgeKind::dict_key:
+            if (!holder.empty() && at + 1 < steps_.size()) {
+                return "remove the entry of `" + holder + "` whose key refers to it" + line;
+            }
+            [[fallthrough]];
         case EdgeKind::element:
         case EdgeKind::opaque_key_value:
             return holder.empty() ? "" : "remove it from `" + holder + "`" + line;
         default:
             return is_traceback(step) ? removal_of_traceback(at) : "";
     }
-}
-
-// Does not choose among the items of a container, because the program may need some of them.
-std::string PathText::removal_of_several(std::size_t at) const {
-    const std::string line = line_of(references()[at]);
-    // A module needs its parameters, so only other attributes of an item can be deleted.
-    const auto attribute_at = [this](std::size_t i) {
-        const bool is_removable = i < steps_.size() && is_attribute(steps_[i]) &&
-                                  steps_[i].role != model::PartRole::nn_children;
-        return is_removable ? suffix_at(i) : "";
-    };
-    const bool is_of_item =
-        is_attribute(steps_[at]) && at > 0 && is_item(steps_[at - 1]) && !steps_[at - 1].in_tuple;
-    const std::size_t item = is_of_item ? at - 1 : at;
-    const std::string holder = named_holder_of(item);
-    const std::string attribute = attribute_at(item + 1);
-    if (holder.empty() ||
-        !(is_item(steps_[item]) || steps_[item].label.kind == EdgeKind::dict_key)) {
-        return removal_of_one(at);
-    }
-    if (is_of_item && !attribute.empty()) {
-        return "delete `" + attribute + "` of the items of `" + holder +
-               "` that no longer need it" + line;
-    }
-    return "remove the items of `" + holder + "` that are no longer needed" +
-           (attribute.empty() ? ""
-                              : ", or delete `" + attribute + "` of those that no longer need it") +
-           line;
 }
 
 std::string PathText::removal_of_variable(std::size_t at) const {
@@ -299,7 +267,10 @@ std::string PathText::removal_of_variable(std::size_t at) const {
     if (at > 0) {
         return holder.empty() ? "" : clearing_of_frame(at, holder);
     }
-    if (std::string end_of_call = end_of_thread(); !end_of_call.empty()) {
+    const bool is_settable = root_ != nullptr && root_->is_user_code && root_->is_unread();
+    if (std::string end_of_call =
+            end_of_thread(is_settable ? std::set{step.label.name} : std::set<std::string>());
+        !end_of_call.empty()) {
         return end_of_call;
     }
     return "delete the variable `" + step.label.name + "` of " + base::clean_text(root_name()) +
@@ -333,7 +304,7 @@ std::string PathText::removal_from_registry() const {
            " once it is no longer needed, or register a function that does not refer to the object";
 }
 
-std::string PathText::end_of_thread() const {
+std::string PathText::end_of_thread(const std::set<std::string>& settable) const {
     const std::string thread = thread_name();
     if (thread.empty() || root_->code == nullptr) {
         return {};
@@ -347,6 +318,16 @@ std::string PathText::end_of_thread() const {
         PyExceptionInstance_Check(first.to)) {
         return "set the variable `" + first.label.name + "` of `" + call +
                " to None once the exception has been handled, or end this call";
+    }
+    if (!settable.empty()) {
+        std::string names;
+        for (const std::string& name : settable) {
+            names += (names.empty() ? "`" : "` and `") + base::clean_text(name);
+        }
+        const bool is_one = settable.size() == 1;
+        return (is_one ? "set the variable " : "set the variables ") + names + "` of `" + call +
+               " to None after " + (is_one ? "its" : "their") +
+               " last use, or end this call if the thread is no longer needed";
     }
     return "end the call of `" + call;
 }

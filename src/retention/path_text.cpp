@@ -328,6 +328,13 @@ bool has_known_end(const std::vector<Step>& steps, std::size_t at) {
     return !has_item && !known_end(steps[at].from, steps[at].label, false).empty();
 }
 
+// True for a traceback whose frame has been read with `f_locals`, which keeps a copy of the
+// variables after traceback.clear_frames().
+bool has_copied_variables(const std::vector<Step>& steps, std::size_t at) {
+    return is_traceback(steps[at]) && at + 1 < steps.size() &&
+           steps[at + 1].label.name == "f_locals" && PyFrame_Check(steps[at + 1].from);
+}
+
 CutChoice choose_cut(const std::vector<Step>& steps,
                      const PathText& text,
                      const RawPath& path,
@@ -338,7 +345,8 @@ CutChoice choose_cut(const std::vector<Step>& steps,
     std::optional<CutChoice> first_hook;
     for (std::size_t i = 0; i < steps.size(); ++i) {
         CutRank rank = rank_of(steps[i], i == 0);
-        if (rank == CutRank::attribute && text.is_stored_outside(i)) {
+        if ((rank == CutRank::attribute && text.is_stored_outside(i)) ||
+            has_copied_variables(steps, i)) {
             rank = CutRank::entry;
         }
         const bool frees = path.frees[steps[i].cut_at];
@@ -517,7 +525,10 @@ model::RetentionPath describe(const HeapGraph& graph,
                         base::clean_text(steps.front().label.name) +
                         "`, which its function does not read again";
     }
-    use_single_action(result, single_action(graph, roots, path, text.end_of_thread()));
+    use_single_action(
+        result,
+        single_action(
+            graph, roots, path, text.end_of_thread(settable_variables(graph, roots, path))));
     return result;
 }
 

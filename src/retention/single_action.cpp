@@ -5,7 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
@@ -22,17 +24,20 @@ using capture::Utf8Text;
 // True if the action removes the reference from the first to the second object.
 using Removes = std::function<bool(std::uint32_t, std::uint32_t)>;
 
+// True if the action removes the root.
+using RemovesRoot = std::function<bool(const Root&)>;
+
 PyObject* namespace_of(const char* name) {
     PyObject* const module = capture::find_in_dict(PyImport_GetModuleDict(), name);
     return module != nullptr && PyModule_Check(module) ? PyModule_GetDict(module) : nullptr;
 }
 
 // Searches backwards from the end of `path`. True if all ways to a root contain a reference that
-// the action removes, or begin in `thread`.
+// the action removes, or begin at a root that it removes.
 bool removes_all(const HeapGraph& graph,
                  const Roots& roots,
                  std::uint32_t target,
-                 unsigned long thread,
+                 const RemovesRoot& removes_root,
                  const Removes& removes) {
     constexpr std::size_t kMostObjects = 10'000;
     std::unordered_set<std::uint32_t> seen{target};
@@ -42,11 +47,11 @@ bool removes_all(const HeapGraph& graph,
         pending.pop_back();
         Py_ssize_t unknown = roots.anonymous(node);
         for (const Root& root : roots.of(node)) {
-            const bool is_of_thread = thread != 0 && root.thread == thread;
-            if (!root.is_stale && !is_of_thread) {
+            const bool is_removed = removes_root(root);
+            if (!root.is_stale && !is_removed) {
                 return false;
             }
-            unknown -= root.is_stale && is_of_thread ? 1 : 0;
+            unknown -= root.is_stale && is_removed ? 1 : 0;
         }
         if (unknown > 0) {
             return false;
@@ -58,6 +63,14 @@ bool removes_all(const HeapGraph& graph,
         }
     }
     return pending.empty();
+}
+
+bool removes_no_root(const Root& /*root*/) {
+    return false;
+}
+
+unsigned long thread_of(const Roots& roots, const RawPath& path) {
+    return path.root == kAnonymous ? 0 : roots.all()[path.root].thread;
 }
 
 // True for an object of IPython, and for a dict that only such objects refer to.
@@ -135,12 +148,16 @@ std::string deletion_of_output(const HeapGraph& graph, const Roots& roots, const
         return {};
     }
     const std::string variable = output_variable(dict, graph.object(*output));
-    const bool removes = removes_all(
-        graph, roots, path.nodes.back(), 0, [&](std::uint32_t holder, std::uint32_t node) {
-            PyObject* const from = graph.object(holder);
-            return node == *output &&
-                   (from == outputs || from == dict || is_of_ipython(graph, holder));
-        });
+    const bool removes =
+        removes_all(graph,
+                    roots,
+                    path.nodes.back(),
+                    removes_no_root,
+                    [&](std::uint32_t holder, std::uint32_t node) {
+                        PyObject* const from = graph.object(holder);
+                        return node == *output &&
+                               (from == outputs || from == dict || is_of_ipython(graph, holder));
+                    });
     return variable.empty() || !removes
                ? ""
                : "run `%xdel " + variable +
@@ -181,7 +198,7 @@ std::string deletion_of_exception(const HeapGraph& graph, const Roots& roots, co
         return last.contains(graph.object(node)) &&
                (graph.object(holder) == of_sys || is_of_ipython(graph, holder));
     };
-    if (!is_on_path || !removes_all(graph, roots, path.nodes.back(), 0, removes)) {
+    if (!is_on_path || !removes_all(graph, roots, path.nodes.back(), removes_no_root, removes)) {
         return {};
     }
     if (cells() != nullptr) {
@@ -208,7 +225,7 @@ std::string end_of_thread(const HeapGraph& graph,
                           const Roots& roots,
                           const RawPath& path,
                           const std::string& action) {
-    const unsigned long number = path.root == kAnonymous ? 0 : roots.all()[path.root].thread;
+    const unsigned long number = thread_of(roots, path);
     if (number == 0) {
         return {};
     }
@@ -229,7 +246,8 @@ std::string end_of_thread(const HeapGraph& graph,
         return from == active || (PyMethod_Check(from) && PyMethod_GET_SELF(from) == thread &&
                                   graph.holders(holder).empty());
     };
-    return removes_all(graph, roots, path.nodes.back(), number, removes) ? action : "";
+    const auto is_of_thread = [number](const Root& root) { return root.thread == number; };
+    return removes_all(graph, roots, path.nodes.back(), is_of_thread, removes) ? action : "";
 }
 
 // True if `hooks` is a dict of the hooks of a module.
@@ -254,7 +272,7 @@ bool is_dict_of_hooks(const HeapGraph& graph, std::uint32_t hooks) {
 
 bool hooks_hold_all(const HeapGraph& graph, const Roots& roots, const RawPath& path) {
     return removes_all(
-        graph, roots, path.nodes.back(), 0, [&](std::uint32_t holder, std::uint32_t) {
+        graph, roots, path.nodes.back(), removes_no_root, [&](std::uint32_t holder, std::uint32_t) {
             return is_dict_of_hooks(graph, holder);
         });
 }
@@ -272,7 +290,32 @@ bool owner_holds_all(const HeapGraph& graph,
                (is_of_owner(holder) ||
                 (!holders.empty() && std::ranges::all_of(holders, is_of_owner)));
     };
-    return removes_all(graph, roots, path.nodes.back(), 0, removes);
+    return removes_all(graph, roots, path.nodes.back(), removes_no_root, removes);
+}
+
+std::set<std::string> settable_variables(const HeapGraph& graph,
+                                         const Roots& roots,
+                                         const RawPath& path) {
+    std::set<std::string> names;
+    if (thread_of(roots, path) == 0) {
+        return names;
+    }
+    const Root& first = roots.all()[path.root];
+    const auto is_settable = [&](const Root& root) {
+        if (root.thread != first.thread || root.is_stale) {
+            return root.thread == first.thread;
+        }
+        const bool is_of_call = root.code == first.code && root.is_user_code && root.is_unread();
+        if (is_of_call) {
+            names.emplace(Utf8Text(root.owner).view());
+        }
+        return is_of_call;
+    };
+    const auto removes_nothing = [](std::uint32_t, std::uint32_t) { return false; };
+    if (!removes_all(graph, roots, path.nodes.back(), is_settable, removes_nothing)) {
+        names.clear();
+    }
+    return names;
 }
 
 std::string single_action(const HeapGraph& graph,

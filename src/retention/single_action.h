@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "retention/heap_graph.h"
@@ -20,6 +21,13 @@ namespace cyclewatch::retention {
                                         const Roots& roots,
                                         const RawPath& path,
                                         const std::string& thread_action);
+
+// The variables of the call of another thread in which `path` begins that lead to its last object,
+// if the call does not read them again before it assigns them, and if nothing else leads to the
+// object. Otherwise, and for code of a library, the set is empty.
+[[nodiscard]] std::set<std::string> settable_variables(const HeapGraph& graph,
+                                                       const Roots& roots,
+                                                       const RawPath& path);
 
 // True if every path to the last object of `path` leads through a hook of a torch module.
 [[nodiscard]] bool hooks_hold_all(const HeapGraph& graph, const Roots& roots, const RawPath& path);

@@ -59,13 +59,35 @@ def test_equal_paths_are_one_group():
     del extra
 
 
+def test_an_attribute_of_an_object_in_a_tuple_of_a_list_can_be_cleared():
+    layers.extend((Layer(1 << 20), number) for number in range(3))
+    [group] = owners()
+    assert group.held_by[0].remedy == (
+        "remove the items of `layers` that are no longer needed, or set `[0].weight` of those "
+        "that no longer need it to None"
+    )
+    for item in layers:
+        item[0].weight = None
+    assert not owners()
+
+
+def test_items_that_several_entries_hold_are_removed_without_their_list():
+    for first in range(2):
+        kept = Buffer(1 << 20)
+        layers.extend([(kept, first), (kept, first + 1)])
+    del kept
+    [group] = owners()
+    assert group.count == 2
+    assert group.held_by[0].remedy.startswith("remove the items of `layers` that are no longer")
+
+
 def test_no_item_of_a_group_is_chosen():
     layers.extend(Layer(1 << 20) for _ in range(3))
     layers.append([Buffer(1 << 21) for _ in range(2)])
     lists, objects = sorted(owners(), key=lambda owner: owner.count)
     assert objects.held_by[0].remedy == (
-        "remove the items of `layers` that are no longer needed, or delete `.weight` of those "
-        "that no longer need it"
+        "remove the items of `layers` that are no longer needed, or set `.weight` of those "
+        "that no longer need it to None"
     )
     assert lists.held_by[0].remedy.startswith("remove the items of `layers")
     assert lists.held_by[0].remedy.endswith("that are no longer needed")

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+#include <string>
+
+#include "capture/labelers/text.h"
+#include "retention/path_names.h"
+
+namespace cyclewatch::retention {
+namespace {
+
+using model::EdgeKind;
+
+// A container that has a method clear().
+bool is_clearable(PyObject* object) {
+    return object != nullptr &&
+           (PyDict_Check(object) || PyList_Check(object) || PySet_Check(object) ||
+            capture::has_tp_name(Py_TYPE(object), "collections.deque"));
+}
+
+bool is_entry(const Step& step) {
+    return !step.in_tuple && (is_item(step) || step.label.kind == EdgeKind::dict_key);
+}
+
+}  // namespace
+
+// " (train.py:12)"; "" if the line is not known.
+std::string line_of(const model::Reference& reference) {
+    const std::string& location = reference.location;
+    return location.find(':') == std::string::npos
+               ? ""
+               : " (" + location.substr(location.find_last_of("/\\") + 1) + ")";
+}
+
+std::string PathText::attribute_of_item(std::size_t item) const {
+    std::string text;
+    for (std::size_t i = item + 1; i < steps_.size(); ++i) {
+        const std::string suffix = suffix_at(i);
+        // A module needs its parameters, so only other attributes of an item can be deleted.
+        if (is_attribute(steps_[i])) {
+            return steps_[i].role != model::PartRole::nn_children ? text + suffix : "";
+        }
+        if (!steps_[i].in_tuple || suffix.empty()) {
+            break;
+        }
+        text += suffix;
+    }
+    return {};
+}
+
+bool PathText::has_several_entries(std::size_t at) const {
+    return is_attribute(steps_[at]) && at + 1 < steps_.size() && is_clearable(steps_[at].to) &&
+           is_entry(steps_[at + 1]) && !holder_of(at + 1).empty();
+}
+
+// The program may use the container again, so it must not be deleted.
+std::string PathText::removal_of_entries(std::size_t at) const {
+    const std::string container = "`" + holder_of(at + 1);
+    return "remove the " + std::string(PyDict_Check(steps_[at].to) ? "entries" : "items") + " of " +
+           container + "` that refer to it, or call " + container + ".clear()`";
+}
+
+// Does not choose among the items of a container, because the program may need some of them.
+std::string PathText::removal_of_several(std::size_t at) const {
+    const std::string line = line_of(references()[at]);
+    std::size_t item = at;
+    if (has_several_entries(at)) {
+        item = at + 1;
+    } else if (is_attribute(steps_[at])) {
+        while (item > 0 && (item == at || steps_[item].in_tuple)) {
+            --item;
+        }
+        item = is_item(steps_[item]) && !steps_[item].in_tuple ? item : at;
+    }
+    const std::string holder = named_holder_of(item);
+    const std::string attribute = attribute_of_item(item);
+    if (holder.empty() ||
+        !(is_item(steps_[item]) || steps_[item].label.kind == EdgeKind::dict_key)) {
+        return removal_of_one(at);
+    }
+    if (item < at && !attribute.empty()) {
+        return "set `" + attribute + "` of the items of `" + holder +
+               "` that no longer need it to None" + line;
+    }
+    // If the attribute is deleted, a class that tests it for None raises AttributeError.
+    return "remove the items of `" + holder + "` that are no longer needed" +
+           (attribute.empty()
+                ? ""
+                : ", or set `" + attribute + "` of those that no longer need it to None") +
+           line;
+}
+
+}  // namespace cyclewatch::retention
