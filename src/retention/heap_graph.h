@@ -78,6 +78,11 @@ class HeapGraph {
         const Py_ssize_t uncounted = found == uncounted_.end() ? 0 : found->second;
         return Py_REFCNT(object(node)) - static_cast<Py_ssize_t>(holders(node).size()) + uncounted;
     }
+    // True if the graph contains more references to the object than the counts of the object and of
+    // its C++ object allow, so that it is unknown whether something else refers to the object.
+    [[nodiscard]] bool is_miscounted(std::uint32_t node) const noexcept {
+        return !hidden_.counts.empty() && unexplained(node) < 0;
+    }
     // The reference from a NumPy array to its base or to an element, or from a C++ object; null if
     // there is none.
     [[nodiscard]] const collector::HiddenReference* hidden_reference(

@@ -47,12 +47,13 @@ bool is_argument(PyObject* holder, PyObject* target) {
     return false;
 }
 
-// True if unknown holders refer to the object, unless it holds the current call's arguments.
+// True if unknown holders refer to the object, or may refer to it, unless it holds the current
+// call's arguments.
 bool is_held_by_c_code(const HeapGraph& graph,
                        const Roots& roots,
                        std::uint32_t node,
                        std::uint32_t target) {
-    return roots.anonymous(node) > 0 &&
+    return (roots.anonymous(node) > 0 || graph.is_miscounted(node)) &&
            !(roots.may_have_arguments() && is_argument(graph.object(node), graph.object(target)));
 }
 
