@@ -888,7 +888,10 @@ def test_autograd_graph_of_a_loss():
 
     model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
     inputs = torch.zeros(5, 2)
-    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: [tensor], lambda packed: 1 / 0):
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda tensor: [tensor.detach()],  # otherwise a cycle that no collection frees
+        lambda packed: 1 / 0,
+    ):
         loss = Scale.apply(model(inputs * 2).sum())
     references = [weakref.ref(each) for each in (model[0].weight, model[2].bias)] + shared
     shared.clear()
