@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <optional>
-#include <ranges>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -188,11 +188,11 @@ std::string name_by_attribute(const CollapsedGraph& graph, std::uint32_t node) {
 std::string hook_of(const CollapsedGraph& graph, const Candidate& candidate) {
     const std::uint32_t holder = graph.edges[candidate.edges.front()].holder;
     const auto calls_holder = [&](std::uint32_t hook) {
-        const auto captures = [&](std::uint32_t e) { return graph.targets[e] == holder; };
+        const auto captured =
+            std::span(graph.targets)
+                .subspan(graph.first[hook], graph.first[hook + 1] - graph.first[hook]);
         return hook == holder ||
-               (calls_user_function(graph, hook) &&
-                std::ranges::any_of(std::views::iota(graph.first[hook], graph.first[hook + 1]),
-                                    captures));
+               (calls_user_function(graph, hook) && std::ranges::count(captured, holder) != 0);
     };
     for (std::uint32_t e = 0; e < graph.targets.size(); ++e) {
         if (calls_holder(graph.targets[e]) && graph.edges[e].label.kind == model::EdgeKind::hook) {

@@ -105,8 +105,8 @@ bool read(Cursor& cursor, std::optional<T>& value) {
 // The fields of T by their position in Fields<T>::list.
 template <typename T>
 struct FieldTable {
-    static constexpr std::size_t size = std::tuple_size_v<decltype(Fields<T>::list)>;
-    static_assert(size < 64);
+    static constexpr std::size_t kSize = std::tuple_size_v<decltype(Fields<T>::list)>;
+    static_assert(kSize < 64);
 
     struct Entry {
         std::string_view name;
@@ -115,7 +115,7 @@ struct FieldTable {
     };
 
     template <std::size_t... kAt>
-    static constexpr std::array<Entry, size> make(std::index_sequence<kAt...>) {
+    static constexpr std::array<Entry, kSize> make(std::index_sequence<kAt...>) {
         return {entry<kAt>()...};
     }
 
@@ -128,24 +128,24 @@ struct FieldTable {
                 [](Cursor& cursor, T& object) { return read(cursor, object.*Field::member); }};
     }
 
-    static constexpr std::array<Entry, size> entries = make(std::make_index_sequence<size>());
+    static constexpr std::array<Entry, kSize> kEntries = make(std::make_index_sequence<kSize>());
 
-    // Returns `size` if there is no such field. Starts at `expected`, because the fields of a
+    // Returns `kSize` if there is no such field. Starts at `expected`, because the fields of a
     // report have the order of the table.
     static std::size_t find(std::string_view name, std::size_t expected) {
-        for (std::size_t i = 0; i < size; ++i) {
-            const std::size_t at = (expected + i) % size;
-            if (entries[at].name == name) {
+        for (std::size_t i = 0; i < kSize; ++i) {
+            const std::size_t at = (expected + i) % kSize;
+            if (kEntries[at].name == name) {
                 return at;
             }
         }
-        return size;
+        return kSize;
     }
 
     static constexpr std::uint64_t required() {
         std::uint64_t bits = 0;
-        for (std::size_t at = 0; at < size; ++at) {
-            bits |= std::uint64_t{entries[at].required} << at;
+        for (std::size_t at = 0; at < kSize; ++at) {
+            bits |= std::uint64_t{kEntries[at].required} << at;
         }
         return bits;
     }
@@ -161,20 +161,20 @@ bool read_members(Cursor& cursor, T& fields) {
     do {
         std::string_view name;
         std::size_t at = expected;
-        if (at == Table::size || !cursor.take_name(Table::entries[at].name)) {
+        if (at == Table::kSize || !cursor.take_name(Table::kEntries[at].name)) {
             if (!cursor.take_plain(name) || !cursor.take(':')) {
                 return false;
             }
             at = Table::find(name, expected);
         }
-        if (at == Table::size) {
+        if (at == Table::kSize) {
             if (!cursor.skip_value(0)) {
                 return false;
             }
             continue;
         }
         const std::uint64_t bit = std::uint64_t{1} << at;
-        if ((seen & bit) != 0 || !Table::entries[at].read_into(cursor, fields)) {
+        if ((seen & bit) != 0 || !Table::kEntries[at].read_into(cursor, fields)) {
             return false;
         }
         seen |= bit;
