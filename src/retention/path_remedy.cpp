@@ -306,7 +306,7 @@ std::string PathText::removal_from_registry() const {
 
 std::string PathText::end_of_thread(const std::set<std::string>& settable) const {
     const std::string thread = thread_name();
-    if (thread.empty() || root_->code == nullptr) {
+    if (thread.empty() || root_ == nullptr || root_->code == nullptr) {
         return {};
     }
     const std::string& location = root().location;
