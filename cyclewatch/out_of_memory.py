@@ -104,8 +104,6 @@ def start(autopsy: oom_autopsy) -> None:
     """Observe errors until :func:`stop`. Idempotent."""
     if autopsy not in _active:
         _active.append(autopsy)
-    atexit.unregister(report_failed_program)
-    atexit.register(report_failed_program)
     oom_memory.keep_reserve()
     _native.set_failure_handler(_annotate)
     oom_observer.start(_on_device_failure)
@@ -130,8 +128,12 @@ def report_failed_program() -> None:
     error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
     if not _active or hasattr(sys, "ps1") or not isinstance(error, BaseException):
         return
-    for note in _reported(error):
+    if note := _reported(error):
         log(_ERROR, note)
+
+
+# Runs before the exit handlers of watches.py, which complete the report files.
+atexit.register(report_failed_program)
 
 
 def _on_device_failure(memory: oom_memory.Memory) -> None:
@@ -194,30 +196,32 @@ def _write_new(folder: str, contents: bytes, ending: str) -> str:
 
 
 def _annotate(error: BaseException, handled: int = 0) -> None:
-    _reported(error, handled)
-    if _active:
-        oom_memory.keep_reserve()
+    try:
+        _reported(error, handled)
+    finally:
+        if _active:
+            oom_memory.keep_reserve()
 
 
-def _reported(error: BaseException, handled: int = 0) -> list[str]:
+def _reported(error: BaseException, handled: int = 0) -> str | None:
     """If the chain of `error` contains an out-of-memory error, write a report about it.
 
-    Adds a note with the headline to that error, and returns the note. Returns nothing if the error
-    has the note already.
+    Adds a note with the headline to that error, and returns the note. Returns None if the error has
+    the note already.
     """
     try:
         for each in exception_chain(error, handled=handled):
             if is_out_of_memory(each):
                 if _has_note(each) or is_of_another_process(each):
-                    return []
+                    return None
                 oom_memory.release_reserve()
                 note = _NOTE + _report(each)
                 _add_note(each, note)
-                return [note]
+                return note
     except Exception as problem:
         # The examination may run out of memory, too. The program must see only its own error.
         log(_ERROR, f"no out-of-memory report: {type(problem).__name__}: {problem}")
-    return []
+    return None
 
 
 def _has_note(error: BaseException) -> bool:

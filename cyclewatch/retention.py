@@ -41,8 +41,8 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
     Does not free or change any object, and does not run any of the program's code. If only C code
     seems to hold the object, the references of torch's C++ objects are followed, too, for which
     torch creates Python objects for gradients, bases of views and autograd nodes; otherwise, no
-    objects are created. Takes about as long as ``gc.collect()``. No
-    other thread runs during the call.
+    objects are created. Takes about as long as ``gc.collect()``. No other thread runs during the
+    call.
 
     On a free-threaded build, the other threads are stopped during the call, and gradients and views
     are not followed. Free-threaded builds make modules, classes and functions immortal when the
