@@ -143,17 +143,11 @@ class UnreachableSearch {
         if (hidden_ == nullptr) {
             return;
         }
-        const auto change = [this](PyObject* object, Py_ssize_t by) {
+        hidden_->for_each_count([this](PyObject* object, Py_ssize_t by) {
             if (const std::uint32_t at = walk_.position_of(object); at != ReferenceWalk::kAbsent) {
                 states_[at] += static_cast<std::int32_t>(by);
             }
-        };
-        for (const auto& [object, count] : hidden_->counts) {
-            change(object, count);
-        }
-        for (const python::OwnedRef& held : hidden_->held) {
-            change(held.get(), -1);
-        }
+        });
     }
 
     static int subtract(PyObject* target, void* context) noexcept {

@@ -62,6 +62,17 @@ struct HiddenReferences {
             });
         return {begin, end};
     }
+    // Calls change(object, number) for each number to add to an object's reference count, including
+    // the references in `held`. An object may occur several times.
+    template <typename Change>
+    void for_each_count(const Change& change) const {
+        for (const auto& [object, count] : counts) {
+            change(object, count);
+        }
+        for (const python::OwnedRef& each : held) {
+            change(each.get(), Py_ssize_t{-1});
+        }
+    }
 };
 
 }  // namespace cyclewatch::collector

@@ -69,17 +69,11 @@ void HeapGraph::add_hidden() {
             untracked_.emplace_back(each.holder, each.target);
         }
     }
-    const auto change = [this](PyObject* object, Py_ssize_t by) {
+    hidden_.for_each_count([this](PyObject* object, Py_ssize_t by) {
         if (const std::uint32_t node = node_of(object); node != kAbsent) {
             uncounted_[node] += by;
         }
-    };
-    for (const auto& [object, count] : hidden_.counts) {
-        change(object, count);
-    }
-    for (const python::OwnedRef& held : hidden_.held) {
-        change(held.get(), -1);
-    }
+    });
 }
 
 const collector::HiddenReference* HeapGraph::hidden_reference(std::uint32_t holder,
