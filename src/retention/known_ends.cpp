@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "capture/class_code.h"
 #include "capture/labelers/text.h"
 
 namespace cyclewatch::retention {
@@ -46,22 +47,6 @@ constexpr std::array kEnds{
     KnownEnd{"asyncio.base_events", "BaseEventLoop", "_scheduled", kRunLoop},
 };
 
-// True if `type` or a base is the class of `end`.
-bool is_instance_of(PyTypeObject* type, const KnownEnd& end) {
-    PyObject* const mro = type->tp_mro;
-    for (Py_ssize_t i = 0; mro != nullptr && i < PyTuple_GET_SIZE(mro); ++i) {
-        PyObject* const base = PyTuple_GET_ITEM(mro, i);
-        if (PyType_Check(base)) {
-            const capture::TypeName name =
-                capture::name_of_type(reinterpret_cast<PyTypeObject*>(base));
-            if (name.module == end.module && name.qualname == end.type) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 }  // namespace
 
 std::string_view known_end(PyObject* owner, const Label& label, bool is_container) {
@@ -71,11 +56,17 @@ std::string_view known_end(PyObject* owner, const Label& label, bool is_containe
     }
     PyTypeObject* const type =
         PyType_Check(owner) ? reinterpret_cast<PyTypeObject*>(owner) : Py_TYPE(owner);
-    const auto* const found = std::ranges::find_if(kEnds, [&](const KnownEnd& each) {
-        return (each.attribute.empty() ? is_container : each.attribute == label.name) &&
-               is_instance_of(type, each);
+    std::string_view remedy;
+    capture::visit_bases(type, [&](PyTypeObject* base) {
+        const capture::TypeName name = capture::name_of_type(base);
+        const auto* const found = std::ranges::find_if(kEnds, [&](const KnownEnd& each) {
+            return (each.attribute.empty() ? is_container : each.attribute == label.name) &&
+                   name.module == each.module && name.qualname == each.type;
+        });
+        remedy = found == kEnds.end() ? std::string_view() : found->remedy;
+        return !remedy.empty();
     });
-    return found == kEnds.end() ? std::string_view() : found->remedy;
+    return remedy;
 }
 
 }  // namespace cyclewatch::retention
