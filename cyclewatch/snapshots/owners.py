@@ -69,12 +69,16 @@ class Owners:
         return None
 
 
+def dead_text(state: str, signature: str, remedy: str) -> str:
+    """Describe an owner that nothing refers to; `state` is "dead" or "frozen"."""
+    return f"{_DEAD_WORDS[state]} {signature}".rstrip() + (f": {remedy}" if remedy else "")
+
+
 def _owner(data: Any, remedies: dict[str, str]) -> Owner:
     state, path = text(data, "state"), text(data, "path")
     signature = text(data, "signature")
     if state in _DEAD_WORDS:
-        remedy = remedies.get(signature, "")
-        words = f"{_DEAD_WORDS[state]} {signature}".rstrip() + (f": {remedy}" if remedy else "")
+        words = dead_text(state, signature, remedies.get(signature, ""))
     else:
         words = f"{path or text(data, 'type')} ({text(data, 'category')})"
     return Owner(integer(data, "address"), state, words, signature)

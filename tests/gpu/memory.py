@@ -141,8 +141,40 @@ def snapshot_names_owners(device):
     return {"first line": shown.splitlines()[0], "owners": len(data["owners"])}
 
 
+def snapshot_has_annotations(device):
+    """torch's history has an annotation of the block of a leaked tensor, and of no other."""
+    if not hasattr(torch._C, "_cuda_annotateMemory"):
+        raise support.MissingError(f"torch {torch.__version__} has no annotations")
+    torch.cuda.memory._record_memory_history(max_entries=10_000, stacks="python")
+    kept = torch.empty(3 * MIB, dtype=torch.uint8, device=device)
+    tensor = torch.empty(50 * MIB, dtype=torch.uint8, device=device)
+    address = tensor.data_ptr()
+    leak(tensor[MIB:])
+    del tensor
+    [finding] = cyclewatch.scan(devices=device).findings
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "snapshot.pickle")
+        cyclewatch.dump_snapshot(path)
+        with open(path, "rb") as file:
+            snapshot = pickle_data.load(file.read())
+    torch.cuda.memory._record_memory_history(enabled=None)
+    events = [each for trace in snapshot["device_traces"] for each in trace]
+    [event] = [each for each in events if each["action"] == "annotate"]
+    expected = f"cyclewatch: dead in cycle {finding.signature}: {finding.remedy}"
+    assert (event["addr"], event["user_metadata"]) == (address, expected), event
+    assert expected in torch.cuda._memory_viz.trace(snapshot)
+    assert kept.numel() == 3 * MIB
+    return {"annotation": expected}
+
+
 CHECKS = {
-    check.__name__: check for check in (account_adds_up, snapshot_is_read, snapshot_names_owners)
+    check.__name__: check
+    for check in (
+        account_adds_up,
+        snapshot_is_read,
+        snapshot_names_owners,
+        snapshot_has_annotations,
+    )
 }
 
 if __name__ == "__main__":

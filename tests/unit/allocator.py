@@ -72,6 +72,17 @@ class Allocator:
                 merged.append(each)
         segment["blocks"] = merged
 
+    def annotate(self, address, metadata):
+        """What ``torch._C._cuda_annotateMemory()`` does since 2.14."""
+        for segment in self.segments:
+            for block in segment["blocks"]:
+                if block["address"] == address and block["state"] == "active_allocated":
+                    device = segment["device"]
+                    self.event("annotate", address, block["requested_size"], (), device)
+                    self.traces[device][-1]["user_metadata"] = metadata
+                    return
+        raise RuntimeError("invalid device pointer")
+
     def event(self, action, address, size, stack, device):
         """Record an event."""
         self.time += 1000

@@ -4,6 +4,7 @@
 import gc
 import json
 import pickle
+import sys
 import types
 
 import pytest
@@ -91,6 +92,74 @@ def test_each_block_has_its_owner(device):
     assert finding.remedy.startswith("cut Cache.me (")
     assert (owner.state, owner.signature) == ("dead", finding.signature)
     assert blocks[unowned].owner is None
+
+
+@pytest.fixture
+def recording(device, monkeypatch):
+    """torch 2.14, which records its history of the device."""
+    native = types.ModuleType("torch._C")
+    native._cuda_memoryStats = lambda index: {}
+    native._cuda_isHistoryEnabled = lambda: True
+    native._cuda_annotateMemory = device.annotate
+    monkeypatch.setitem(sys.modules, "torch._C", native)
+    monkeypatch.setitem(sys.modules, "torch.cuda.memory", types.ModuleType("torch.cuda.memory"))
+    return native
+
+
+def annotations(snapshot_path="snapshot.pickle"):
+    with open(snapshot_path, "rb") as file:
+        traces = pickle.load(file)["device_traces"]
+    return {
+        event["addr"]: event["user_metadata"]
+        for trace in traces
+        for event in trace
+        if event["action"] == "annotate"
+    }
+
+
+def test_findings_are_annotations_in_the_history_of_torch(device, recording):
+    kept = allocate(device, MIB)
+    Cache(leaked := allocate(device, 4 * MIB))
+    address = leaked.facts["data_ptr"]
+    del leaked
+    gc.freeze()
+    Cache(unfrozen := allocate(device, 2 * MIB, index=1))
+    second = unfrozen.facts["data_ptr"]
+    del unfrozen
+    Cache(Buffer(8 * MIB, device="cuda:0", data_ptr=1 << 40))  # of another allocator
+    try:
+        snapshot = dumped()
+        findings = cyclewatch.scan(devices="cuda").findings
+    finally:
+        gc.unfreeze()
+    cut = {each.remedy for each in findings}.pop()
+    [signature] = {each.signature for each in findings}
+    assert annotations() == {
+        address: f"cyclewatch: dead in frozen cycle {signature}: {cut}",
+        second: f"cyclewatch: dead in cycle {signature}: {cut}",
+    }
+    assert text.describe(snapshot, 10).splitlines()[0].startswith("cuda:0: ")
+    assert kept is not None
+    assert gc.collect() > 0
+
+
+@pytest.mark.parametrize("missing", ["_cuda_annotateMemory", "_cuda_isHistoryEnabled"])
+def test_without_the_function_or_a_history_nothing_is_annotated(device, recording, missing):
+    delattr(recording, missing)
+    Cache(allocate(device, MIB))
+    dumped()
+    assert annotations() == {}
+
+
+def test_only_the_largest_storages_are_annotated(device, recording, monkeypatch):
+    monkeypatch.setattr(snapshot_writing, "_MOST_ANNOTATIONS", 2)
+    addresses = []
+    for size in (1, 3, 2):
+        Cache(leaked := allocate(device, size * MIB))
+        addresses.append(leaked.facts["data_ptr"])
+        del leaked
+    dumped()
+    assert list(annotations()) == [addresses[1], addresses[2]]
 
 
 def test_equal_storages_in_a_list_and_other_devices(device):
