@@ -57,7 +57,6 @@ class Entry:
     provide: Callable[[], Provided]
     note: str = ""
     module_of: str = ""  # the row whose extension module it uses
-    tests: tuple[str, ...] = ()  # instead of the tests of interpreters
 
 
 def run(*command, log, **options):
@@ -275,7 +274,7 @@ def running_interpreter():
 
 
 def with_newest_packages():
-    """A virtual environment with the newest release of every development requirement.
+    """A virtual environment with the newest release of every requirement of `make test`.
 
     pip installs torch with CUDA, several gigabytes, unless PIP_EXTRA_INDEX_URL or another option of
     pip names an index of smaller builds.
@@ -284,7 +283,8 @@ def with_newest_packages():
     python = folder / "bin" / "python"
     if not python.exists():
         run(sys.executable, "-m", "venv", folder, log=log)
-    pins = (ROOT / "requirements-dev.txt").read_text().splitlines()
+    files = ("requirements-dev.txt", "requirements-trainers.txt")
+    pins = [pin for name in files for pin in (ROOT / name).read_text().splitlines()]
     names = [pin.partition("==")[0] for pin in pins if "==" in pin]
     run(python, "-m", "pip", "install", "--quiet", "--upgrade", *names, log=log)
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
@@ -293,19 +293,6 @@ def with_newest_packages():
     for info in Path(sysconfig.get_path("purelib")).glob("cyclewatch-*.dist-info"):
         shutil.copytree(info, packages / info.name, dirs_exist_ok=True)
     return Provided(python, packages=packages)
-
-
-def with_trainers():
-    """A virtual environment with the trainers and loggers of requirements-trainers.txt, 1 GB."""
-    folder, log = MATRIX / "trainers", MATRIX / "logs" / "trainers.log"
-    pins = ROOT / "requirements-trainers.txt"
-    python, done = folder / "bin" / "python", folder / "installed.txt"
-    if not done.exists() or done.read_text() != pins.read_text():
-        run(sys.executable, "-m", "venv", "--clear", folder, log=log)
-        run(python, "-m", "pip", "install", "--quiet", "-r", pins, log=log)
-        done.write_text(pins.read_text())
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    return Provided(python, packages=folder / "lib" / version / "site-packages")
 
 
 ENTRIES = [
@@ -326,5 +313,4 @@ ENTRIES = [
     Entry("3.14-torch", with_torch("sid", "3.14"), module_of="3.14"),
     Entry("3.12-cuda", with_cuda_build("3.12"), module_of="3.12"),
     Entry("newest", with_newest_packages, note="newest packages", module_of="3.11"),
-    Entry("trainers", with_trainers, module_of="3.11", tests=("tests/trainers",)),
 ]

@@ -30,7 +30,7 @@ LIBRARIES = (
 )
 TESTS = ["tests/integration", "tests/unit"]
 TESTS_WITH_TORCH = [*TESTS, "tests/corpus"]
-TESTS_WITH_OWN_PACKAGES = [*TESTS_WITH_TORCH, "tests/pytest_plugin"]
+TESTS_WITH_OWN_PACKAGES = [*TESTS_WITH_TORCH, "tests/pytest_plugin", "tests/trainers"]
 REFUSED = ("3.13t",)  # rows whose extension raises ImportError
 TESTS_WHERE_REFUSED = [
     "tests/integration/test_threads.py::test_unknown_free_threaded_version_is_refused"
@@ -226,7 +226,6 @@ def examine(entry, provided):
         row.native, native_bad = ("-", False) if no_program else native_tests(entry, provided)
         tests = TESTS_WITH_TORCH if torch else TESTS
         tests = TESTS_WITH_OWN_PACKAGES if provided.packages else tests
-        tests = entry.tests or tests
         tests = TESTS_WHERE_REFUSED if refused else tests
         counts = python_tests(entry, provided, bool(torch), tests)
         row.passed, row.failed, row.skipped = counts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures and small models for the tests of trainers (`make matrix INTERPRETERS=trainers`)."""
+"""Fixtures and small models for the tests of trainers."""
 
 import gc
 import glob

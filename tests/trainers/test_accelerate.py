@@ -8,7 +8,7 @@ import logging
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
-accelerate = pytest.importorskip("accelerate", reason="needs accelerate: make matrix")
+accelerate = pytest.importorskip("accelerate", reason="needs requirements-trainers.txt")
 
 import cyclewatch  # noqa: E402
 from cyclewatch.integrations.accelerate import CycleWatch  # noqa: E402

@@ -27,7 +27,7 @@ def test_every_example_is_listed():
 def test_the_card_names_the_closure(example, tmp_path):
     for name in ["torch", *NEEDS[example.stem]]:
         if importlib.util.find_spec(name) is None:
-            pytest.skip(f"needs {name}: make matrix INTERPRETERS=trainers")
+            pytest.skip(f"needs {name} (requirements-trainers.txt)")
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),

@@ -10,7 +10,7 @@ import signal
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
-lightning = pytest.importorskip("lightning", reason="needs Lightning: make matrix")
+lightning = pytest.importorskip("lightning", reason="needs requirements-trainers.txt")
 
 import cyclewatch  # noqa: E402
 from cyclewatch.integrations.lightning import CycleWatchCallback, FabricCallback  # noqa: E402

@@ -28,7 +28,7 @@ def steps(record, number=3):
 def scalars(folder):
     events = pytest.importorskip(
         "tensorboard.backend.event_processing.event_accumulator",
-        reason="needs tensorboard: make matrix",
+        reason="needs requirements-trainers.txt",
     )
     accumulator = events.EventAccumulator(str(folder))
     accumulator.Reload()
@@ -40,7 +40,7 @@ def scalars(folder):
 
 def test_tensorboard(tmp_path):
     tensorboard = pytest.importorskip(
-        "torch.utils.tensorboard", reason="needs tensorboard: make matrix"
+        "torch.utils.tensorboard", reason="needs requirements-trainers.txt"
     )
     writer = tensorboard.SummaryWriter(tmp_path / "events")
 
@@ -59,7 +59,7 @@ def test_torch_monitor_reaches_tensorboard(tmp_path):
     from cyclewatch.integrations.torch_monitor import Statistics
 
     tensorboard = pytest.importorskip(
-        "torch.utils.tensorboard", reason="needs tensorboard: make matrix"
+        "torch.utils.tensorboard", reason="needs requirements-trainers.txt"
     )
     writer = tensorboard.SummaryWriter(tmp_path / "events")
     handler = torch.monitor.register_event_handler(torch.monitor.TensorboardEventHandler(writer))
@@ -74,7 +74,7 @@ def test_torch_monitor_reaches_tensorboard(tmp_path):
 
 
 def test_wandb_offline(tmp_path, monkeypatch):
-    wandb = pytest.importorskip("wandb", reason="needs wandb: make matrix")
+    wandb = pytest.importorskip("wandb", reason="needs requirements-trainers.txt")
     monkeypatch.setenv("WANDB_MODE", "offline")
     with wandb.init(project="test", dir=tmp_path) as run:
         final = steps(lambda step: run.log(cyclewatch.metrics(), step=step))
@@ -83,7 +83,7 @@ def test_wandb_offline(tmp_path, monkeypatch):
 
 
 def test_mlflow_in_a_folder(tmp_path, monkeypatch):
-    mlflow = pytest.importorskip("mlflow", reason="needs mlflow: make matrix")
+    mlflow = pytest.importorskip("mlflow", reason="needs requirements-trainers.txt")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     mlflow.set_tracking_uri((tmp_path / "runs").as_uri())
     with mlflow.start_run() as run:
@@ -93,7 +93,7 @@ def test_mlflow_in_a_folder(tmp_path, monkeypatch):
 
 
 def test_prometheus():
-    client = pytest.importorskip("prometheus_client", reason="needs prometheus: make matrix")
+    client = pytest.importorskip("prometheus_client", reason="needs requirements-trainers.txt")
     from cyclewatch.integrations.prometheus import Gauges
 
     registry = client.CollectorRegistry()
@@ -105,7 +105,7 @@ def test_prometheus():
 
 
 def test_opentelemetry():
-    pytest.importorskip("opentelemetry.sdk", reason="needs opentelemetry-sdk: make matrix")
+    pytest.importorskip("opentelemetry.sdk", reason="needs requirements-trainers.txt")
     from opentelemetry.sdk.metrics import MeterProvider
     from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 

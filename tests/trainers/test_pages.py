@@ -27,7 +27,7 @@ def test_programs_run_and_report_their_leak(code, tmp_path):
     needed = [name for name in NEEDS if re.search(rf"^(import|from) {name}\b", code, re.M)]
     for name in needed:
         if importlib.util.find_spec(name) is None:
-            pytest.skip(f"needs {name}: make matrix")
+            pytest.skip(f"needs {name} (requirements-trainers.txt)")
     (tmp_path / "train.py").write_text(code)
     outcome = subprocess.run(
         [sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
-transformers = pytest.importorskip("transformers", reason="needs transformers: make matrix")
+transformers = pytest.importorskip("transformers", reason="needs requirements-trainers.txt")
 
 import cyclewatch  # noqa: E402
 from cyclewatch.integrations.transformers import CycleWatchCallback  # noqa: E402
@@ -87,7 +87,7 @@ def test_scans_while_collection_is_off_and_adds_metrics_to_the_logs(reports):
 def test_attached_callbacks_reach_tensorboard(tmp_path):
     events = pytest.importorskip(
         "tensorboard.backend.event_processing.event_accumulator",
-        reason="needs tensorboard: make matrix",
+        reason="needs requirements-trainers.txt",
     )
     run = trainer(report_to="tensorboard")
     CycleWatchCallback(devices="cpu").attach(run)
