@@ -27,21 +27,21 @@ def main(arguments: argparse.Namespace) -> int:
     subject = arguments.subject
     if not subject.startswith(_SIGNATURE):
         return _explain(_pattern(subject), None, arguments)
-    loaded = inputs.load(arguments.files or [os.curdir])
-    found = [
-        finding
-        for each in loaded
-        for finding in each.report.findings
-        if subject in finding.signatures
-    ]
-    if not found:
+    finding, count = None, 0
+    for each in inputs.each_of(arguments.files or [os.curdir]):
+        finding = finding or _with_signature(each.report, subject)
+        count += 1
+    if finding is None:
         raise Failure(
-            f"no finding has the signature {subject} in {inputs.count_of(len(loaded))}",
+            f"no finding has the signature {subject} in {inputs.count_of(count)}",
             Status.NO,
         )
-    finding = found[0]
     known = {pattern.id: pattern for pattern in cyclewatch.patterns()}
     return _explain(known.get(finding.pattern), finding, arguments)
+
+
+def _with_signature(report: cyclewatch.Report, signature: str) -> cyclewatch.Finding | None:
+    return next((each for each in report.findings if signature in each.signatures), None)
 
 
 def _pattern(name: str) -> cyclewatch.Pattern:

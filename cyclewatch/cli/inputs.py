@@ -13,6 +13,10 @@ from cyclewatch import _native
 from cyclewatch.cli import terminal
 from cyclewatch.cli.failures import Failure, Status
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 # Suffixes of reports in a folder, most preferred first. If files differ only in their suffixes,
 # only one of them is read.
 _SUFFIXES = (".json", ".html", ".htm")
@@ -29,14 +33,19 @@ class Input(NamedTuple):
 
 def load(arguments: list[str]) -> list[Input]:
     """Load the reports that the FILE arguments refer to. Raises Failure if no report is found."""
-    loaded = []
+    return list(each_of(arguments))
+
+
+def each_of(arguments: list[str]) -> Iterator[Input]:
+    """As :func:`load`, but does not keep the reports: those of many ranks need gigabytes."""
+    is_empty = True
     for path, certain in _expand(arguments):
         report = _read(path, certain)
         if report is not None:
-            loaded.append(Input(path, report))
-    if not loaded:
+            is_empty = False
+            yield Input(path, report)
+    if is_empty:
         raise Failure(f"no report in {', '.join(arguments)}")
-    return loaded
 
 
 def count_of(reports: int) -> str:
@@ -61,14 +70,14 @@ def merged(inputs: list[Input]) -> cyclewatch.Report:
     return cyclewatch.Report.merge([each.report for each in inputs])
 
 
-def load_merged(arguments: list[str]) -> tuple[cyclewatch.Report, int]:
-    """Load the reports that the FILE arguments refer to, merge them, and count them."""
+def load_merged(arguments: list[str]) -> tuple[cyclewatch.Report, list[str]]:
+    """Load the reports that the FILE arguments refer to; return the merged report and the names."""
     paths = [path for path, _ in _expand(arguments)]
     report = _merged_one_at_a_time(paths) if len(paths) > 1 else None
     if report is not None:
-        return report, len(paths)
+        return report, paths
     loaded = load(arguments)
-    return merged(loaded), len(loaded)
+    return merged(loaded), [each.name for each in loaded]
 
 
 def _merged_one_at_a_time(paths: list[str]) -> cyclewatch.Report | None:

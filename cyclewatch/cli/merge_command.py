@@ -17,10 +17,10 @@ def main(arguments: argparse.Namespace) -> int:
     """Write the merged report."""
     to = convert_command.format_or_json(arguments.output)
     outputs.refuse_to_replace(arguments.output or "-", arguments.force)
-    report, count = inputs.load_merged(arguments.files)
-    if count > _MOST_REPORTS:
+    report, names = inputs.load_merged(arguments.files)
+    if len(names) > _MOST_REPORTS:
         terminal.note(
-            f"merged {count:,} reports; to compare many jobs, append each of them to a "
+            f"merged {len(names):,} reports; to compare many jobs, append each of them to a "
             "dataset with cyclewatch convert --to parquet"
         )
     outputs.write(arguments.output or "-", convert_command.rendered(report, to), arguments.force)

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+import textwrap
 
 import cyclewatch
 from cyclewatch.cli import inputs, terminal
@@ -19,18 +21,21 @@ _HEADING = re.compile(r"#(\d+)\s")
 
 def main(arguments: argparse.Namespace) -> int:
     """Print the selected cards. Return Status.NO if a signature is not in any of the reports."""
-    loaded = inputs.load(arguments.files)
-    if arguments.json:
-        terminal.raw(json.dumps([_as_data(each, arguments) for each in loaded], indent=1) + "\n")
-    else:
-        columns = terminal.width(arguments.width)
-        for at, each in enumerate(loaded):
-            if len(loaded) > 1:
-                terminal.show(f"{'' if at == 0 else chr(10)}== {each.name}", arguments.color)
-            terminal.show(_as_text(each.report, arguments, columns), arguments.color)
     wanted = set(arguments.signature or ())
-    for each in loaded:
+    reports = inputs.each_of(arguments.files)
+    first = [*itertools.islice(reports, 2)]
+    columns = terminal.width(arguments.width)
+    for at, each in enumerate(itertools.chain(first, reports)):
         wanted.difference_update(*(finding.signatures for finding in each.report.findings))
+        if arguments.json:
+            data = json.dumps(_as_data(each, arguments), indent=1)
+            terminal.raw(("," if at else "[") + "\n" + textwrap.indent(data, " "))
+            continue
+        if len(first) > 1:
+            terminal.show(f"{'' if at == 0 else chr(10)}== {each.name}", arguments.color)
+        terminal.show(_as_text(each.report, arguments, columns), arguments.color)
+    if arguments.json:
+        terminal.raw("\n]\n")
     if wanted:
         terminal.complain(f"no finding has the signature {', '.join(sorted(wanted))}")
         return Status.NO

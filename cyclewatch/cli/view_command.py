@@ -30,15 +30,16 @@ def main(arguments: argparse.Namespace) -> int:
         )
     if arguments.follow:
         return _follow(arguments)
-    loaded = inputs.load(arguments.files)
-    page = loaded[0].name
-    if page.endswith(_PAGES) and not _has_our_policy(page, loaded[0].report):
+    report, names = inputs.load_merged(arguments.files)
+    page = names[0]
+    is_page = len(names) == 1 and page.endswith(_PAGES)
+    if is_page and not _has_our_policy(page, report):
         terminal.note(f"{page} was not written by this version; showing a new page of its report")
         arguments.output = arguments.output or _temporary_page(page)
-    if len(loaded) > 1 or arguments.output or not page.endswith(_PAGES):
-        page = arguments.output or _page_beside([each.name for each in loaded])
+    if arguments.output or not is_page:
+        page = arguments.output or _page_beside(names)
         outputs.refuse_to_replace(page, arguments.force)
-        outputs.write(page, inputs.merged(loaded).to_html(), arguments.force)
+        outputs.write(page, report.to_html(), arguments.force)
     if page == "-":
         return Status.OK
     opened = not arguments.no_open and _open(page)

@@ -8,11 +8,13 @@ import re
 import shutil
 import sys
 import threading
+import weakref
 from pathlib import Path
 
 import pytest
 
 import cyclewatch
+from cyclewatch.cli import inputs
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 
@@ -270,6 +272,35 @@ def test_merging_files_equals_merging_reports(command, changed):
         writer.start()
         assert command("merge", f"/dev/fd/{end}", *paths[1:]).out == expected.to_json()
         writer.join()
+
+
+def test_show_and_explain_keep_few_reports_in_memory(command, changed, monkeypatch):
+    ranks = rank_reports(changed, range(8))
+    alive = weakref.WeakSet()
+    most = 0
+
+    def read(path, certain):
+        nonlocal most
+        report = cyclewatch.Report.load(path)
+        alive.add(report)
+        most = max(most, len(alive))
+        return report
+
+    monkeypatch.setattr(inputs, "_read", read)
+    signature = cyclewatch.Report.load(ranks[0]).findings[0].signature
+    for words in (["explain", signature], ["show"], ["show", "--json"]):
+        most = 0
+        assert command(*words, *ranks).status == 0
+
+        assert 0 < most <= 4, words
+
+
+def test_view_merges_files_without_loading_all_reports(command, changed, monkeypatch):
+    ranks = rank_reports(changed, range(8))
+    expected = cyclewatch.Report.merge([cyclewatch.Report.load(each) for each in ranks]).to_html()
+    monkeypatch.setattr(inputs, "_read", None)
+    assert command("view", "--no-open", *ranks, "-o", "page.html").status == 0
+    assert Path("page.html").read_text() == expected
 
 
 def test_merging_many_reports_suggests_a_dataset(command, changed, monkeypatch):
