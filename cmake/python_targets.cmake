@@ -34,8 +34,8 @@ function(cyclewatch_add_python_targets executable suffix)
     set(runtime cyclewatch_runtime${suffix})
 
     file(GLOB sources CONFIGURE_DEPENDS "${root}/compat/*.c" "${root}/compat/*.cpp"
-         "${root}/python/*.cpp" "${root}/collector/*.cpp" "${root}/device/*.cpp"
-         "${root}/device/readers/*.cpp" "${root}/capture/*.cpp" "${root}/capture/labelers/*.cpp"
+         "${root}/python/*.cpp" "${root}/bytecode/*.cpp" "${root}/collector/*.cpp"
+         "${root}/device/*.cpp" "${root}/device/readers/*.cpp" "${root}/capture/*.cpp" "${root}/capture/labelers/*.cpp"
          "${root}/retention/*.cpp" "${root}/watch/*.cpp")
     add_library(${runtime} STATIC ${sources})
     target_include_directories(${runtime} PUBLIC "${root}")

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/source_path.h"
+#include "bytecode/attribute_stores.h"
 #include "capture/class_code.h"
 #include "capture/class_methods.h"
 #include "capture/labelers/labelers.h"
@@ -13,7 +14,6 @@
 #include "capture/running_code.h"
 #include "capture/store_search.h"
 #include "capture/stored_callables.h"
-#include "compat/attribute_stores.h"
 #include "compat/code_names.h"
 #include "compat/object_layout.h"
 
@@ -194,7 +194,7 @@ void search_imports(ForeignStores& stores, PyObject* module) {
 StoreSite search_classes(PyTypeObject* type,
                          std::string_view name,
                          PyObject* value,
-                         cyclewatch_store_kind kind) {
+                         bytecode::StoreKind kind) {
     ForeignStores stores(name, Py_TYPE(value), false, kind);
     search_definers(stores, value);
     visit_bases(Py_TYPE(value), [&](PyTypeObject* base) {
@@ -216,12 +216,12 @@ StoreSite search_possible_stores(PyTypeObject* type,
                                  std::string_view name,
                                  PyObject* value,
                                  std::span<PyObject* const> modules) {
-    StoreSite store = search_classes(type, name, value, CYCLEWATCH_STORE_BY_CALL);
+    StoreSite store = search_classes(type, name, value, bytecode::StoreKind::by_call);
     if (store.line == 0) {
-        store = search_classes(type, name, value, CYCLEWATCH_STORE_COMPUTED);
+        store = search_classes(type, name, value, bytecode::StoreKind::computed);
     }
     if (store.line == 0) {
-        ForeignStores by_helper(name, Py_TYPE(value), false, CYCLEWATCH_STORE_COMPUTED);
+        ForeignStores by_helper(name, Py_TYPE(value), false, bytecode::StoreKind::computed);
         visit_bases(type, [&](PyTypeObject* base) {
             by_helper.search_helpers(base);
             return false;
@@ -229,7 +229,7 @@ StoreSite search_possible_stores(PyTypeObject* type,
         store = by_helper.result();
     }
     if (store.line == 0) {
-        ForeignStores by_call(name, Py_TYPE(value), false, CYCLEWATCH_STORE_BY_CALL);
+        ForeignStores by_call(name, Py_TYPE(value), false, bytecode::StoreKind::by_call);
         for (PyObject* const module : modules) {
             visit_module_code(module, [&](const ModuleCode& found) {
                 by_call.search(found.code, found.is_method);
@@ -295,8 +295,11 @@ class LoadSearch {
     void search(PyCodeObject* code, int depth = 0) {
         const Py_ssize_t index = has_file(code) ? index_of_name(code, name_) : -1;
         if (index >= 0) {
-            Visit visit{*this, code};
-            cyclewatch_visit_reads(code, index, Visit::call, &visit);
+            bytecode::visit_reads(code, index, [&](bool of_attribute, int offset) {
+                if (!of_attribute || of_attributes_) {
+                    note(code, offset);
+                }
+            });
         }
         visit_inner_code(code, depth, [&](PyCodeObject* inner) { search(inner, depth + 1); });
     }
@@ -305,22 +308,12 @@ class LoadSearch {
     model::ColumnRange columns;  // of the first load
 
   private:
-    struct Visit {
-        LoadSearch& search;
-        PyCodeObject* code;
-        static int call(const cyclewatch_read* read, void* arg) noexcept {
-            auto& visit = *static_cast<Visit*>(arg);
-            LoadSearch& search = visit.search;
-            if (read->of_attribute != 0 && !search.of_attributes_) {
-                return 0;
-            }
-            if (search.lines.code == nullptr) {
-                search.columns = columns_at(visit.code, read->offset);
-            }
-            search.lines.note(visit.code, cyclewatch_line_at(visit.code, read->offset));
-            return 0;
+    void note(PyCodeObject* code, int offset) {
+        if (lines.code == nullptr) {
+            columns = columns_at(code, offset);
         }
-    };
+        lines.note(code, cyclewatch_line_at(code, offset));
+    }
 
     std::string_view name_;
     bool of_attributes_;
@@ -399,7 +392,7 @@ const StoreSite& AttributeSites::find_outside(PyTypeObject* type,
 
 bool AttributeSites::puts_itself_into(std::string_view name, PyTypeObject* item) {
     const auto search = [&] {
-        ForeignStores insertions(name, item, false, CYCLEWATCH_STORE_INTO);
+        ForeignStores insertions(name, item, false, bytecode::StoreKind::into);
         visit_bases(item, [&](PyTypeObject* base) {
             insertions.search_methods(base);
             return false;

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/class_methods.h"
 
-#include <algorithm>
 #include <array>
 
+#include "bytecode/attribute_stores.h"
 #include "capture/class_code.h"
 #include "capture/labelers/text.h"
-#include "compat/attribute_stores.h"
 #include "compat/code_names.h"
-#include "compat/operand_stack.h"
 
 namespace cyclewatch::capture {
 namespace {
 
 // The index of the variable `name` in `code`; -1 if there is none.
 int variable_number(PyCodeObject* code, PyObject* name) {
-    // cyclewatch_operand::arguments covers only the first CYCLEWATCH_ASSIGNED variables.
-    const Py_ssize_t count =
-        std::min<Py_ssize_t>(cyclewatch_variable_count(code), CYCLEWATCH_ASSIGNED);
-    for (Py_ssize_t i = 0; i < count; ++i) {
+    for (Py_ssize_t i = 0; i < cyclewatch_variable_count(code); ++i) {
         if (cyclewatch_variable_name(code, i) == name) {
             return static_cast<int>(i);
         }
@@ -39,23 +34,14 @@ bool mentions(PyCodeObject* code, PyTypeObject* type) {
     return found;
 }
 
-struct Visit {
-    PyTypeObject* created;
-    int self;
-    static int call(const cyclewatch_operand* called, int /*offset*/, void* arg) noexcept {
-        const auto& visit = *static_cast<Visit*>(arg);
-        return (called->arguments >> visit.self) % 2 != 0 && is_name_of(called->name, visit.created)
-                   ? 1
-                   : 0;
-    }
-};
-
 // True if `code` or a nested function calls the class `created` with the variable `self` as an
 // argument.
 bool creates_in(PyCodeObject* code, PyTypeObject* created, PyObject* self, int depth) {
-    Visit visit{created, variable_number(code, self)};
-    bool found = visit.self >= 0 && mentions(code, created) &&
-                 cyclewatch_visit_calls(code, Visit::call, &visit) != 0;
+    const int variable = variable_number(code, self);
+    bool found = variable >= 0 && mentions(code, created) &&
+                 bytecode::visit_calls(code, [&](const bytecode::Operand& called, int /*offset*/) {
+                     return called.received(variable) && is_name_of(called.name, created);
+                 });
     visit_inner_code(code, depth, [&](PyCodeObject* inner) {
         found = found || creates_in(inner, created, self, depth + 1);
     });
@@ -73,15 +59,14 @@ bool needs_no_arguments(PyObject* function, PyCodeObject* code) {
     return code->co_argcount - optional <= 1 && code->co_kwonlyargcount == 0;
 }
 
-int is_store_of_none(const cyclewatch_store* store, void* /*arg*/) noexcept {
-    return store->value.constant == Py_None ? 1 : 0;
-}
-
 // True if the code sets an attribute to None or clears a container.
 bool clears(PyCodeObject* code) {
     bool found = index_of_name(code, "clear") >= 0;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_names) && !found; ++i) {
-        found = cyclewatch_visit_stores(code, {i, nullptr}, is_store_of_none, nullptr) != 0;
+        found = bytecode::visit_stores(
+            code, {i, nullptr}, [](const bytecode::AttributeStore& store, int /*offset*/) {
+                return store.value.constant == Py_None;
+            });
     }
     return found;
 }

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "bytecode/operand_stack.h"
 #include "capture/class_code.h"
 #include "capture/labelers/text.h"
 #include "compat/code_names.h"
-#include "compat/operand_stack.h"
 
 namespace cyclewatch::capture {
 namespace {
@@ -75,10 +75,14 @@ class LocalsSnapshots::Match {
             return std::nullopt;
         }
         ObjectSummary summary = summarize_code_of(code_, module_);
-        OnlyLine call{code_};
-        cyclewatch_visit_calls(code_, note_locals, &call);
-        summary.line =
-            call.line != 0 && !call.several ? static_cast<std::uint32_t>(call.line) : summary.line;
+        OnlyLine call;
+        bytecode::visit_calls(code_, [&](const bytecode::Operand& called, int offset) {
+            if (equals_ascii(called.name, "locals")) {
+                call.note(code_, cyclewatch_line_at(code_, offset));
+            }
+            return false;
+        });
+        summary.line = call.is_known() ? static_cast<std::uint32_t>(call.line) : summary.line;
         return summary;
     }
 
@@ -97,16 +101,6 @@ class LocalsSnapshots::Match {
             code_ = function.code;
             module_ = function.module;
         }
-    }
-
-    static int note_locals(const cyclewatch_operand* called, int offset, void* arg) noexcept {
-        auto& call = *static_cast<OnlyLine*>(arg);
-        if (equals_ascii(called->name, "locals")) {
-            const int line = cyclewatch_line_at(call.code, offset);
-            call.several = call.several || (call.line != 0 && call.line != line);
-            call.line = line;
-        }
-        return 0;
     }
 
     // Variable names are interned, but keys need not be, so strings at different addresses may be

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/store_search.h"
 
+#include <optional>
+
 #include "capture/class_code.h"
 #include "capture/labelers/text.h"
 #include "compat/code_names.h"
-#include "compat/operand_stack.h"
 
 namespace cyclewatch::capture {
 namespace {
@@ -13,14 +14,13 @@ using model::ValueOrigin;
 
 // Determines the origin of the stored value. `code` must not be a nested function.
 ValueOrigin origin_of_value(PyCodeObject* code,
-                            const cyclewatch_store& store,
+                            const bytecode::AttributeStore& store,
                             PyTypeObject* target) {
-    const cyclewatch_operand& value = store.value;
-    if (value.is_call != 0) {
-        const bool passes_holder = store.variable >= 0 && store.variable < CYCLEWATCH_ASSIGNED &&
-                                   (value.arguments >> store.variable) % 2 != 0;
-        return passes_holder || is_name_of(value.name, target) ? ValueOrigin::made
-                                                               : ValueOrigin::taken;
+    const bytecode::Operand& value = store.value;
+    if (value.is_call) {
+        return value.received(store.variable) || is_name_of(value.name, target)
+                   ? ValueOrigin::made
+                   : ValueOrigin::taken;
     }
     if (value.variable == 0 && store.variable != 0) {
         return ValueOrigin::gives_itself;
@@ -30,19 +30,17 @@ ValueOrigin origin_of_value(PyCodeObject* code,
     return is_parameter || value.name != nullptr ? ValueOrigin::taken : ValueOrigin::unknown;
 }
 
-// Finds the first call to `helper`. If `argument` is not null, ignores calls whose first argument
-// is not the variable `argument`.
-struct HelperCall {
-    PyObject* helper;
-    PyObject* argument;
-    int offset = 0;
-    static int call(const cyclewatch_operand* called, int offset, void* arg) noexcept {
-        auto& found = *static_cast<HelperCall*>(arg);
-        found.offset = offset;
-        const bool passed = found.argument == nullptr || called->first_argument == found.argument;
-        return called->name == found.helper && passed ? 1 : 0;
-    }
-};
+// Returns the byte offset of the first call to `helper`. If `argument` is not null, ignores calls
+// whose first argument is not the variable `argument`.
+std::optional<int> offset_of_call(PyCodeObject* code, PyObject* helper, PyObject* argument) {
+    std::optional<int> found;
+    bytecode::visit_calls(code, [&](const bytecode::Operand& called, int offset) {
+        const bool passed = argument == nullptr || called.first_argument == argument;
+        found = called.name == helper && passed ? std::optional(offset) : std::nullopt;
+        return found.has_value();
+    });
+    return found;
+}
 
 bool has_parameter(PyCodeObject* code, std::string_view name) {
     Py_ssize_t left = code->co_argcount + code->co_kwonlyargcount;
@@ -59,30 +57,19 @@ void FirstStore::add(const StoreSite& store, bool ambiguous) {
     site = is_found() ? site : store;
 }
 
-struct StoreSearch::Visit {
-    StoreSearch& search;
-    PyCodeObject* code;
-    int depth;
-    // call() cannot throw, because the sites that it copies have no path (a std::string) yet.
-    static int call(const cyclewatch_store* store, void* arg) noexcept {
-        auto& visit = *static_cast<Visit*>(arg);
-        // A store with a computed name may set any attribute, so it counts only if the value may be
-        // an instance of the target class.
-        const bool is_other = store->kind == CYCLEWATCH_STORE_COMPUTED &&
-                              store->value.is_call != 0 &&
-                              !equals_ascii(store->value.name, "getattr") &&
-                              !is_name_of(store->value.name, visit.search.target_);
-        if (store->kind == visit.search.kind_ && store->value.constant == nullptr && !is_other) {
-            visit.search.add(visit.code, visit.depth, *store);
-        }
-        return 0;
-    }
-};
+// A store with a computed name may set any attribute, so it counts only if the value may be an
+// instance of the target class.
+bool StoreSearch::is_wanted(const bytecode::AttributeStore& store) const {
+    const bool is_other = store.kind == bytecode::StoreKind::computed && store.value.is_call &&
+                          !equals_ascii(store.value.name, "getattr") &&
+                          !is_name_of(store.value.name, target_);
+    return store.kind == kind_ && store.value.constant == nullptr && !is_other;
+}
 
 StoreSearch::StoreSearch(std::string_view name,
                          PyCodeObject* function,
                          PyTypeObject* target,
-                         cyclewatch_store_kind kind)
+                         bytecode::StoreKind kind)
     : name_(name),
       target_(target),
       kind_(kind),
@@ -95,19 +82,40 @@ StoreSearch::StoreSearch(std::string_view name,
     }
 }
 
+// A quick test: most functions that use the name only read the attribute.
+bool StoreSearch::may_store(PyCodeObject* code, const bytecode::AttributeName& attribute) const {
+    switch (kind_) {
+        case bytecode::StoreKind::computed:
+            return index_of_name(code, "setattr") >= 0 || index_of_name(code, "__setattr__") >= 0;
+        case bytecode::StoreKind::by_call:
+            return attribute.constant != nullptr;
+        case bytecode::StoreKind::into:
+            return attribute.number >= 0;
+        default:
+            return attribute.constant != nullptr ||
+                   (attribute.number >= 0 && bytecode::stores_attribute(code, attribute.number));
+    }
+}
+
 void StoreSearch::search(PyCodeObject* code, int depth) {
-    const cyclewatch_attribute attribute{index_of_name(code, name_), constant_of_text(code, name_)};
-    const bool computes =
-        kind_ == CYCLEWATCH_STORE_COMPUTED &&
-        (index_of_name(code, "setattr") >= 0 || index_of_name(code, "__setattr__") >= 0);
-    if (attribute.number >= 0 || attribute.constant != nullptr || computes) {
-        Visit visit{*this, code, depth};
-        cyclewatch_visit_stores(code, attribute, Visit::call, &visit);
+    const bytecode::AttributeName attribute{index_of_name(code, name_),
+                                            constant_of_text(code, name_)};
+    if (may_store(code, attribute)) {
+        bytecode::visit_stores(
+            code, attribute, [&](const bytecode::AttributeStore& store, int offset) {
+                if (is_wanted(store)) {
+                    add(code, depth, store, offset);
+                }
+                return false;
+            });
     }
     visit_inner_code(code, depth, [&](PyCodeObject* inner) { search(inner, depth + 1); });
 }
 
-void StoreSearch::add(PyCodeObject* code, int depth, const cyclewatch_store& store) {
+void StoreSearch::add(PyCodeObject* code,
+                      int depth,
+                      const bytecode::AttributeStore& store,
+                      int offset) {
     // A nested function accesses the method's `self` through a free variable. The first parameter
     // of the nested function is a different object, possibly an instance of a class defined in the
     // method.
@@ -117,9 +125,9 @@ void StoreSearch::add(PyCodeObject* code, int depth, const cyclewatch_store& sto
     PyObject* const variable =
         store.variable < 0 ? nullptr : cyclewatch_variable_name(code, store.variable);
     StoreSite found;
-    found.line = static_cast<std::uint32_t>(cyclewatch_line_at(code, store.offset));
-    found.columns = columns_at(code, store.offset);
-    found.in_dict = store.in_dict != 0;
+    found.line = static_cast<std::uint32_t>(cyclewatch_line_at(code, offset));
+    found.columns = columns_at(code, offset);
+    found.in_dict = store.in_dict;
     found.value = depth > 0 ? ValueOrigin::unknown : origin_of_value(code, store, target_);
     if (variable != nullptr && variable == self_) {
         on_self.add(found);
@@ -158,15 +166,16 @@ void ForeignStores::search_calls(PyTypeObject* type, PyObject* helper, PyCodeObj
         return;
     }
     visit_methods(type, [&](const Method& method) {
+        if (!has_file(method.code) || !method.gets_self(false) || method.code->co_argcount == 0 ||
+            (reads_frame && !has_parameter(method.code, name_))) {
+            return;
+        }
         PyObject* const self = cyclewatch_variable_name(method.code, 0);
-        HelperCall call{helper, reads_frame ? nullptr : self};
-        if (has_file(method.code) && method.gets_self(false) && method.code->co_argcount > 0 &&
-            (!reads_frame || has_parameter(method.code, name_)) &&
-            cyclewatch_visit_calls(method.code, HelperCall::call, &call) != 0) {
+        if (const auto offset = offset_of_call(method.code, helper, reads_frame ? nullptr : self)) {
             StoreSite site;
             site.path = path_of(method.code);
-            site.line = static_cast<std::uint32_t>(cyclewatch_line_at(method.code, call.offset));
-            site.columns = columns_at(method.code, call.offset);
+            site.line = static_cast<std::uint32_t>(cyclewatch_line_at(method.code, *offset));
+            site.columns = columns_at(method.code, *offset);
             add({site});
         }
     });

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "compat/attribute_stores.h"
+#include "bytecode/attribute_stores.h"
 #include "model/reference_graph.h"
 
 namespace cyclewatch::capture {
@@ -49,21 +49,22 @@ class StoreSearch {
     StoreSearch(std::string_view name,
                 PyCodeObject* function,
                 PyTypeObject* target,
-                cyclewatch_store_kind kind = CYCLEWATCH_STORE_NAMED);
+                bytecode::StoreKind kind = bytecode::StoreKind::named);
 
     FirstStore on_self;      // on the first parameter
     FirstStore on_other;     // on anything else
     FirstStore on_variable;  // those of `on_other` that are on a plain variable
 
   private:
-    struct Visit;
-
     void search(PyCodeObject* code, int depth);
-    void add(PyCodeObject* code, int depth, const cyclewatch_store& store);
+    [[nodiscard]] bool may_store(PyCodeObject* code,
+                                 const bytecode::AttributeName& attribute) const;
+    [[nodiscard]] bool is_wanted(const bytecode::AttributeStore& store) const;
+    void add(PyCodeObject* code, int depth, const bytecode::AttributeStore& store, int offset);
 
     std::string_view name_;
     PyTypeObject* target_;
-    cyclewatch_store_kind kind_;
+    bytecode::StoreKind kind_;
     PyObject* self_;
 };
 
@@ -77,7 +78,7 @@ class ForeignStores {
     ForeignStores(std::string_view name,
                   PyTypeObject* target,
                   bool on_variables = false,
-                  cyclewatch_store_kind kind = CYCLEWATCH_STORE_NAMED)
+                  bytecode::StoreKind kind = bytecode::StoreKind::named)
         : name_(name), target_(target), on_variables_(on_variables), kind_(kind) {}
 
     void search(PyCodeObject* code, bool is_method);
@@ -97,7 +98,7 @@ class ForeignStores {
     std::string_view name_;
     PyTypeObject* target_;
     bool on_variables_;
-    cyclewatch_store_kind kind_;
+    bytecode::StoreKind kind_;
     FirstStore found_;
     bool gives_itself_ = false;  // a method stores its own object
 };

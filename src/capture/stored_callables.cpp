@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/stored_callables.h"
 
+#include "bytecode/operand_stack.h"
 #include "capture/class_code.h"
 #include "capture/labelers/labelers.h"
 #include "capture/labelers/text.h"
 #include "compat/code_names.h"
-#include "compat/operand_stack.h"
 
 namespace cyclewatch::capture {
 namespace {
@@ -30,38 +30,30 @@ class PartialCalls {
     }
 
   private:
-    struct Visit {
-        PartialCalls& calls;
-        PyCodeObject* code;
-        bool defines;
-
-        static int call(const cyclewatch_operand* called, int offset, void* arg) noexcept {
-            const auto& visit = *static_cast<const Visit*>(arg);
-            if (!equals_ascii(called->name, "partial")) {
-                return 0;
-            }
-            const int line = cyclewatch_line_at(visit.code, offset);
-            // Comparing addresses is enough, because code objects intern all names.
-            if (called->first_argument == visit.calls.function_->co_name) {
-                visit.calls.with_name_.note(visit.code, line);
-            }
-            if (visit.defines) {
-                visit.calls.in_definer_.note(visit.code, line);
-            }
-            return 0;
-        }
-    };
-
     void search(PyCodeObject* code, bool defines, int depth) {
         if (!has_file(code)) {
             return;
         }
         if (index_of_name(code, "partial") >= 0) {
-            Visit visit{*this, code, defines};
-            cyclewatch_visit_calls(code, Visit::call, &visit);
+            bytecode::visit_calls(code, [&](const bytecode::Operand& called, int offset) {
+                if (equals_ascii(called.name, "partial")) {
+                    note(code, called, cyclewatch_line_at(code, offset), defines);
+                }
+                return false;
+            });
         }
         visit_inner_code(
             code, depth, [&](PyCodeObject* inner) { search(inner, defines, depth + 1); });
+    }
+
+    void note(PyCodeObject* code, const bytecode::Operand& called, int line, bool defines) {
+        // Comparing addresses is enough, because code objects intern all names.
+        if (called.first_argument == function_->co_name) {
+            with_name_.note(code, line);
+        }
+        if (defines) {
+            in_definer_.note(code, line);
+        }
     }
 
     PyCodeObject* function_;

@@ -104,13 +104,6 @@
 // https://github.com/python/cpython/issues/103082
 #define CYCLEWATCH_HAS_INSTRUMENTED_OPCODES (PY_VERSION_HEX >= 0x030C0000)
 
-// For line events, sys.monitoring replaces opcodes and stores the original ones in a table. The
-// table starts with the number of bytes per entry, and the first byte of each entry is the opcode.
-// Earlier versions have two bytes per entry and no header. Checked at run time, because the format
-// changed in 3.13.3.
-// https://github.com/python/cpython/issues/127953
-#define CYCLEWATCH_LINE_TABLE_IS_PACKED (Py_Version >= 0x030D0300)
-
 // PyWeakref_IsDead() exists. A later version removes PyWeakref_GET_OBJECT().
 // https://github.com/python/cpython/issues/105927
 #define CYCLEWATCH_HAS_WEAKREF_IS_DEAD (PY_VERSION_HEX >= 0x030E0000)
@@ -137,12 +130,8 @@
 // https://github.com/python/cpython/issues/101291
 #define CYCLEWATCH_INT_SIZE_IS_TAGGED (PY_VERSION_HEX >= 0x030C0000)
 
-// The instruction tables are in pycore_opcode_metadata.h (formerly pycore_opcode.h).
-#define CYCLEWATCH_HAS_OPCODE_METADATA_HEADER (PY_VERSION_HEX >= 0x030D0000)
-
 // The compiler merges two adjacent loads or stores of variables into one instruction. In earlier
-// versions, only the specializing interpreter merges them, and cyclewatch_next_instruction() splits
-// them again.
+// versions, only the specializing interpreter merges them.
 #define CYCLEWATCH_COMPILER_PAIRS_VARIABLES (PY_VERSION_HEX >= 0x030D0000)
 
 // tracemalloc's functions are declared in pycore_tracemalloc.h. In earlier versions, Python.h
@@ -159,10 +148,6 @@
 
 // The functions passed to atexit.register() are in a Python list. Earlier versions use a C array.
 #define CYCLEWATCH_ATEXIT_CALLBACKS_ARE_A_LIST (PY_VERSION_HEX >= 0x030E0000)
-
-// The tables of sys.monitoring are declared in pycore_instruments.h. In earlier versions, Python.h
-// declares these tables.
-#define CYCLEWATCH_MONITORING_IS_INTERNAL (PY_VERSION_HEX >= 0x030E0000)
 
 // LOAD_METHOD exists. Later versions set a flag in the argument of LOAD_ATTR instead.
 #define CYCLEWATCH_HAS_LOAD_METHOD (PY_VERSION_HEX < 0x030C0000)

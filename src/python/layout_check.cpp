@@ -7,8 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "compat/attribute_stores.h"
-#include "compat/code_names.h"
 #include "compat/features.h"
 #include "compat/frame_access.h"
 #include "compat/object_layout.h"
@@ -53,11 +51,6 @@ def steps(held):
 
 def delegates(inner):
     yield from inner
-
-def keep(self, held):
-    self.empty = None
-    self.kept = held
-keep_line = keep.__code__.co_firstlineno + 2
 
 waiting = steps(one)
 next(waiting)
@@ -188,37 +181,9 @@ bool generators_work(const Samples& samples) {
                samples.line("waiting_line");
 }
 
-struct Stores {
-    PyCodeObject* code;
-    int constant = 0;
-    int line = 0;  // of the non-constant store from variable 0
-};
-
-int note_store(const cyclewatch_store* store, void* arg) {
-    auto* stores = static_cast<Stores*>(arg);
-    stores->constant += store->value.constant != nullptr ? 1 : 0;
-    if (store->value.constant == nullptr && store->variable == 0) {
-        stores->line = cyclewatch_line_at(stores->code, store->offset);
-    }
-    return 0;
-}
-
-// co_names lists names in order of use, so `empty` has index 0 and `kept` has index 1.
-bool instructions_work(const Samples& samples) {
-    PyObject* const keep = samples.get("keep");
-    if (!PyFunction_Check(keep)) {
-        return false;
-    }
-    Stores stores{reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(keep))};
-    cyclewatch_visit_stores(stores.code, {0, nullptr}, note_store, &stores);
-    const bool constant_alone = stores.constant == 1 && stores.line == 0;
-    cyclewatch_visit_stores(stores.code, {1, nullptr}, note_store, &stores);
-    return constant_alone && stores.constant == 1 && stores.line == samples.line("keep_line");
-}
-
 bool layouts_work(const Samples& samples) {
     return attribute_values_work(samples) && instance_dicts_work(samples) && frames_work(samples) &&
-           generators_work(samples) && instructions_work(samples);
+           generators_work(samples);
 }
 
 std::string version_text() {

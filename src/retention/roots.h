@@ -15,7 +15,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "compat/variable_reads.h"
+#include "bytecode/variable_reads.h"
 #include "model/retention.h"
 #include "retention/heap_graph.h"
 
@@ -37,7 +37,7 @@ struct Root {
     PyObject* globals = nullptr;
     int line = 0;
     // For a variable of a running function that no other function captures: its index, and the
-    // index of the instruction that is being executed; see compat/variable_reads.h. Otherwise -1.
+    // index of the instruction that is being executed; see bytecode/variable_reads.h. Otherwise -1.
     int variable = -1;
     Py_ssize_t instruction = -1;
     // threading.get_ident() of the root's thread; 0 for the calling thread and for namespaces.
@@ -52,7 +52,7 @@ struct Root {
     // True for a variable of a running function that does not read the variable again before it
     // assigns it.
     [[nodiscard]] bool is_unread() const {
-        return variable >= 0 && cyclewatch_is_read_again(code, variable, instruction) == 0;
+        return variable >= 0 && !bytecode::is_read_again(code, variable, instruction);
     }
 };
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compat/attribute_stores.h"
+#include "bytecode/attribute_stores.h"
 #include "compat/code_names.h"
 #include "support/embedded_python.h"
 
 #include <gtest/gtest.h>
 #include <array>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace cyclewatch::test {
@@ -25,8 +24,8 @@ Py_ssize_t index_of(PyCodeObject* code, const char* name) {
     return -1;
 }
 
-cyclewatch_attribute attribute_of(PyCodeObject* code) {
-    cyclewatch_attribute attribute{index_of(code, "attribute"), nullptr};
+bytecode::AttributeName attribute_of(PyCodeObject* code) {
+    bytecode::AttributeName attribute{index_of(code, "attribute"), nullptr};
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); ++i) {
         PyObject* const constant = PyTuple_GET_ITEM(code->co_consts, i);
         if (PyUnicode_Check(constant) &&
@@ -46,39 +45,42 @@ std::string variable_text(PyCodeObject* code, int variable) {
 }
 
 // "holder = value".
-std::string text_of(PyCodeObject* code, const cyclewatch_store& store) {
+std::string text_of(PyCodeObject* code, const bytecode::AttributeStore& store) {
     std::string text = variable_text(code, store.variable) + " = ";
     if (store.value.constant != nullptr) {
         return text + "constant";
     }
-    if (store.value.is_call == 0) {
+    if (!store.value.is_call) {
         return text + (store.value.variable >= 0 ? variable_text(code, store.value.variable)
                                                  : "<" + text_of(store.value.name) + ">");
     }
     text += text_of(store.value.name) + "(";
-    for (int variable = 0; variable < 32; ++variable) {
-        text +=
-            (store.value.arguments >> variable) % 2 != 0 ? variable_text(code, variable) + " " : "";
+    for (int variable = 0; variable < bytecode::kTrackedVariables; ++variable) {
+        text += store.value.received(variable) ? variable_text(code, variable) + " " : "";
     }
     return text + ")";
+}
+
+// The stores to `attribute` in the function `stores` of a script.
+std::string stores_of(const PythonScript& script) {
+    PyCodeObject* const code = code_of(script["stores"]);
+    std::string text;
+    bytecode::visit_stores(
+        code, attribute_of(code), [&](const bytecode::AttributeStore& store, int /*offset*/) {
+            constexpr std::array kKinds{"", "maybe ", "computed ", "into "};
+            text += (text.empty() ? "" : "; ") +
+                    std::string(kKinds.at(static_cast<std::size_t>(store.kind))) +
+                    text_of(code, store);
+            return false;
+        });
+    return text;
 }
 
 // The stores to `attribute` in a function with these lines.
 std::string stores_in(const std::string& lines) {
     // With calls at the end, because the compiler duplicates short blocks that return.
-    const PythonScript script("def stores(self, given, other, flag):\n" + lines +
-                              "\n    other()\n    given()\n");
-    PyCodeObject* const code = code_of(script["stores"]);
-    std::pair<PyCodeObject*, std::string> found{code, ""};
-    const auto note = [](const cyclewatch_store* store, void* arg) {
-        auto& [stored_in, text] = *static_cast<std::pair<PyCodeObject*, std::string>*>(arg);
-        constexpr std::array kKinds{"", "maybe ", "computed ", "into "};
-        text += (text.empty() ? "" : "; ") + std::string(kKinds.at(store->kind)) +
-                text_of(stored_in, *store);
-        return 0;
-    };
-    cyclewatch_visit_stores(code, attribute_of(code), note, &found);
-    return found.second;
+    return stores_of(PythonScript("def stores(self, given, other, flag):\n" + lines +
+                                  "\n    other()\n    given()\n"));
 }
 
 TEST(AttributeStores, HaveTheOriginOfTheValue) {
@@ -135,22 +137,55 @@ TEST(AttributeStores, HaveTheOriginOfTheValue) {
     }
 }
 
+// A script that runs the function often enough for the interpreter to specialize it.
+constexpr const char* kOftenRun = R"(
+class Node:
+    def make(self, value):
+        return value
+def stores(self, given):
+    self.attribute = given
+    self.attribute = self.make(given)
+    for item in given:
+        self.attribute[item] = self
+def run():
+    node = Node()
+    for _ in range(100):
+        node.__dict__.pop("attribute", None)
+        stores(node, {})
+run()
+)";
+constexpr const char* kItsStores = "self = given; self = make(given ); into self = self";
+
+TEST(AttributeStores, AreFoundInSpecializedCode) {
+    EXPECT_EQ(stores_of(PythonScript(kOftenRun)), kItsStores);
+}
+
+TEST(AttributeStores, AreFoundInInstrumentedCode) {
+    if (Py_Version < 0x030C0000) {
+        GTEST_SKIP() << "sys.monitoring does not exist";
+    }
+    const PythonScript script(std::string(kOftenRun) + R"(
+import sys
+tool = sys.monitoring
+tool.use_tool_id(4, "test")
+events = tool.events.LINE | tool.events.INSTRUCTION | tool.events.CALL
+tool.set_local_events(4, stores.__code__, events)
+run()
+)");
+    EXPECT_EQ(stores_of(script), kItsStores);
+    const PythonScript end("import sys\nsys.monitoring.free_tool_id(4)\n");
+}
+
 // The lines, relative to the function, that load `method` without calling it. A line is negative if
 // the object that has `method` is itself an attribute.
 std::vector<int> reads_in(const std::string& lines) {
     const PythonScript script("def reads(self):\n" + lines);
     PyCodeObject* const code = code_of(script["reads"]);
-    std::vector<cyclewatch_read> reads;
-    const auto note = [](const cyclewatch_read* read, void* arg) {
-        static_cast<std::vector<cyclewatch_read>*>(arg)->push_back(*read);
-        return 0;
-    };
-    cyclewatch_visit_reads(code, index_of(code, "method"), note, &reads);
     std::vector<int> found;
-    for (const cyclewatch_read& read : reads) {
-        const int line = cyclewatch_line_at(code, read.offset) - code->co_firstlineno;
-        found.push_back(read.of_attribute != 0 ? -line : line);
-    }
+    bytecode::visit_reads(code, index_of(code, "method"), [&](bool of_attribute, int offset) {
+        const int line = cyclewatch_line_at(code, offset) - code->co_firstlineno;
+        found.push_back(of_attribute ? -line : line);
+    });
     return found;
 }
 
