@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from cyclewatch.watches import active_watch
 
-# Name, unit and meaning. All values count from the start of the watch.
+# Unit and meaning by name. The values count from the start of the watch.
 METRICS = {
     "cyclewatch/dead_bytes": (
         "bytes",
@@ -17,6 +17,18 @@ METRICS = {
         "Duration of all collections, without the time spent in the watch.",
     ),
     "cyclewatch/findings": ("findings", "Distinct reference cycles that kept tensors alive."),
+}
+# By category of the tensors; missing before the first census (`census_every` of a watch).
+CENSUS_METRICS = {
+    "cyclewatch/parameter_bytes": ("bytes", "Parameters in the last census."),
+    "cyclewatch/gradient_bytes": ("bytes", "Gradients in the last census."),
+    "cyclewatch/optimizer_state_bytes": ("bytes", "Optimizer state in the last census."),
+    "cyclewatch/saved_for_backward_bytes": (
+        "bytes",
+        "Tensors saved for the backward pass in the last census.",
+    ),
+    "cyclewatch/activation_bytes": ("bytes", "Activations in the last census."),
+    "cyclewatch/other_bytes": ("bytes", "All other reachable tensors in the last census."),
 }
 
 
@@ -35,7 +47,10 @@ def metrics() -> dict[str, float]:
         nothing scans: :meth:`Watch.step` scans while automatic collection is off.
         ``cyclewatch/freed_bytes`` is the size of the tensors that collections have freed,
         ``cyclewatch/gc_seconds`` the duration of all collections without the time spent in the
-        watch, and ``cyclewatch/findings`` the number of findings.
+        watch, and ``cyclewatch/findings`` the number of findings. If the watch takes censuses
+        (`census_every` of :func:`watch`), ``cyclewatch/parameter_bytes``, ``gradient_bytes``,
+        ``optimizer_state_bytes``, ``saved_for_backward_bytes``, ``activation_bytes`` and
+        ``other_bytes`` are the sizes of the reachable tensors in the last census.
 
     Examples:
         >>> with cyclewatch.watch(devices="cpu"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gc
 
-from cyclewatch.metric_table import METRICS, metrics
+from cyclewatch.metric_table import CENSUS_METRICS, METRICS, metrics
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Instruments:
         """Create the instruments."""
         self._gauges = {
             name: meter.create_gauge(name.replace("/", "."), _UNITS[unit], meaning)
-            for name, (unit, meaning) in METRICS.items()
+            for name, (unit, meaning) in {**METRICS, **CENSUS_METRICS}.items()
         }
         self._counters = {
             key: meter.create_counter(name, unit, meaning)

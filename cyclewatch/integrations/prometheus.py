@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from prometheus_client import Gauge
 
-from cyclewatch.metric_table import METRICS, metrics
+from cyclewatch.metric_table import CENSUS_METRICS, METRICS, metrics
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,10 +24,8 @@ class Gauges:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         """Register the gauges."""
-        self._gauges = {
-            name: Gauge(name.replace("/", "_"), meaning, registry=registry)
-            for name, (_, meaning) in METRICS.items()
-        }
+        self._registry = registry
+        self._gauges = {name: self._gauge(name) for name in METRICS}
 
     def record(self) -> None:
         """Store the current metrics, if a watch is active. Call this at the end of a step.
@@ -35,4 +33,10 @@ class Gauges:
         A scrape, which runs on another thread, only reads the stored values.
         """
         for name, value in metrics().items():
+            if name not in self._gauges:  # of a census; a gauge without a value would show 0
+                self._gauges[name] = self._gauge(name)
             self._gauges[name].set(value)
+
+    def _gauge(self, name: str) -> Gauge:
+        _, meaning = {**METRICS, **CENSUS_METRICS}[name]
+        return Gauge(name.replace("/", "_"), meaning, registry=self._registry)

@@ -7,7 +7,7 @@ import datetime
 
 from torch.monitor import Aggregation, Stat
 
-from cyclewatch.metric_table import METRICS, metrics
+from cyclewatch.metric_table import metrics
 
 
 class Statistics:
@@ -24,13 +24,17 @@ class Statistics:
         """Create the statistics."""
         if not isinstance(window, datetime.timedelta):
             window = datetime.timedelta(seconds=window)
-        # torch 2.13 passes no value for Aggregation.VALUE.
-        self._stats = {
-            name: Stat(name, [Aggregation.MAX], window)  # type: ignore[arg-type]
-            for name in METRICS
-        }
+        self._window = window
+        self._stats: dict[str, Stat] = {}
 
     def record(self) -> None:
         """Add the current metrics, if a watch is active. Call this at the end of a step."""
         for name, value in metrics().items():
+            if name not in self._stats:
+                # torch 2.13 passes no value for Aggregation.VALUE.
+                self._stats[name] = Stat(
+                    name,
+                    [Aggregation.MAX],
+                    self._window,  # type: ignore[arg-type]
+                )
             self._stats[name].add(value)

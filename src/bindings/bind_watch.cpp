@@ -442,10 +442,19 @@ py::dict metrics(Watch& watch) {
         freed += each.freed_bytes;
         seconds += each.seconds;
     }
-    return py::dict(py::arg("dead_bytes") = dead,
+    py::dict values(py::arg("dead_bytes") = dead,
                     py::arg("freed_bytes") = freed,
                     py::arg("gc_seconds") = seconds,
                     py::arg("findings") = stats.findings);
+    if (const auto& sizes = watch.census_sizes()) {
+        values["parameter_bytes"] = sizes->parameter;
+        values["gradient_bytes"] = sizes->gradient;
+        values["optimizer_state_bytes"] = sizes->optimizer_state;
+        values["saved_for_backward_bytes"] = sizes->saved_for_backward;
+        values["activation_bytes"] = sizes->activation;
+        values["other_bytes"] = sizes->other;
+    }
+    return values;
 }
 
 using NativeWatchClass = py::class_<NativeWatch>;

@@ -365,6 +365,10 @@ void Watch::add_census(std::span<const model::LiveOwner> owners, Clock::time_poi
                        owners,
                        kMostLiveOwners,
                        {.at = seconds_since_start(began), .step = step_});
+    model::CategorySizes& sizes = census_sizes_.emplace();
+    for (const model::LiveOwner& each : owners) {
+        model::add_size(sizes, each);
+    }
     census_seconds_ = seconds(Clock::now() - began);
     counter_->add_seconds(census_seconds_);
     if (fresh.empty()) {

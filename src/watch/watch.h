@@ -205,6 +205,10 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void add_account(model::MemoryAccount account);
     // Adds a census of the watched devices, and logs the groups of tensors that have begun to grow.
     void add_census(std::span<const model::LiveOwner> owners, Clock::time_point began);
+    // The sizes in the last census, of all watched devices together.
+    [[nodiscard]] const std::optional<model::CategorySizes>& census_sizes() const noexcept {
+        return census_sizes_;
+    }
 
     // Stores the classified findings of one collection, and schedules a write of the report file.
     // `repeated`: as in ReportStore::add().
@@ -293,6 +297,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     bool reached_steps_ = false;  // the program was in one of Settings::steps
     std::int64_t steps_ = 0;      // number of calls to step()
     double census_seconds_ = 0;   // of the last census
+    std::optional<model::CategorySizes> census_sizes_;
     report::GrowthTracker growth_;
     device::MemorySampler memory_;
     device::StepSampler step_sampler_;

@@ -9,13 +9,13 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 import cyclewatch  # noqa: E402
-from cyclewatch.metric_table import METRICS  # noqa: E402
+from cyclewatch.metric_table import CENSUS_METRICS, METRICS  # noqa: E402
 
 
-def steps(record, number=3):
+def steps(record, number=3, **settings):
     """Leak 1 KiB in each step, and call `record` at its end."""
     gc.disable()
-    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+    with cyclewatch.watch(devices="cpu", budget=1, **settings) as watch:
         for step in range(1, number + 1):
             cycle = [torch.zeros(256)]
             cycle.append(cycle)
@@ -64,12 +64,12 @@ def test_torch_monitor_reaches_tensorboard(tmp_path):
     writer = tensorboard.SummaryWriter(tmp_path / "events")
     handler = torch.monitor.register_event_handler(torch.monitor.TensorboardEventHandler(writer))
     statistics = Statistics(window=0.001)
-    steps(lambda step: statistics.record(), number=50)
+    steps(lambda step: statistics.record(), number=50, census_every=2)
     statistics._stats.clear()  # passes on the last window
     torch.monitor.unregister_event_handler(handler)
     writer.close()
     written = scalars(tmp_path / "events")
-    assert set(written) == {f"{name}.max" for name in METRICS}
+    assert set(written) == {f"{name}.max" for name in (*METRICS, *CENSUS_METRICS)}
     assert written["cyclewatch/dead_bytes.max"][-1] == 50 * 1024
 
 
@@ -99,6 +99,9 @@ def test_prometheus():
     registry = client.CollectorRegistry()
     gauges = Gauges(registry)
     final = steps(lambda step: gauges.record())
+    assert registry.get_sample_value("cyclewatch_other_bytes") is None  # no census
+    final = steps(lambda step: gauges.record(), census_every=2)
+    assert set(final) == {*METRICS, *CENSUS_METRICS}
     gauges.record()  # no watch is active: the values stay
     for name, value in final.items():
         assert registry.get_sample_value(name.replace("/", "_")) == value
@@ -113,7 +116,7 @@ def test_opentelemetry():
 
     reader = InMemoryMetricReader()
     instruments = Instruments(MeterProvider([reader]).get_meter("test"))
-    final = steps(lambda step: instruments.record())
+    final = steps(lambda step: instruments.record(), census_every=2)
     before = gc.get_stats()[1]["collections"]
     gc.collect(1)
     gc.collect(1)

@@ -7,7 +7,7 @@ import pytest
 from owners import Buffer
 
 import cyclewatch
-from cyclewatch.metric_table import METRICS
+from cyclewatch.metric_table import CENSUS_METRICS, METRICS
 
 
 @pytest.fixture
@@ -57,6 +57,22 @@ def test_memory_that_the_program_frees_is_neither_dead_nor_freed_by_a_collection
 
 def test_names_are_those_of_the_table(watched):
     assert list(watched.metrics()) == list(METRICS)
+
+
+def test_categories_are_those_of_the_last_census(buffers_are_owners, no_automatic_collection):
+    with cyclewatch.watch(devices="cpu", budget=1, census_every=2) as watch:
+        kept = [Buffer(nbytes=100)]
+        watch.step(1)
+        assert not set(watch.metrics()) & set(CENSUS_METRICS)
+        watch.step(2)
+        assert list(watch.metrics()) == [*METRICS, *CENSUS_METRICS]
+        sizes = {name: watch.metrics()[name] for name in CENSUS_METRICS}
+        assert sizes == {**dict.fromkeys(CENSUS_METRICS, 0), "cyclewatch/other_bytes": 100}
+        kept.append(Buffer(nbytes=200))
+        watch.step(3)
+        assert named(watch.metrics(), "other_bytes") == (100,)
+        watch.step(4)
+        assert named(watch.metrics(), "other_bytes") == (300,)
 
 
 def test_metrics_are_those_of_the_newest_active_watch(watched):
