@@ -100,27 +100,20 @@ PyTypeObject* function_of_context(PyTypeObject* type) noexcept {
 StoreSite find_in_function(PyTypeObject* type, std::string_view name, PyTypeObject* target) {
     ForeignStores stores(name, target);
     if (PyTypeObject* const function = function_of_context(type); function != nullptr) {
-        visit_bases(function, [&](PyTypeObject* base) {
-            visit_methods(base, [&](const Method& method) { stores.search(method.code, false); });
-            return false;
-        });
+        stores.search_class(function, true);
     }
     return stores.result();
 }
 
 StoreSite find_in_target(PyTypeObject* /*type*/, std::string_view name, PyTypeObject* target) {
     ForeignStores stores(name, target);
-    visit_bases(target, [&](PyTypeObject* base) {
-        stores.search_methods(base);
-        return false;
-    });
+    stores.search_class(target);
     return stores.result();
 }
 
 StoreSite find_in_module(PyTypeObject* type, std::string_view name, PyTypeObject* target) {
     ForeignStores stores(name, target);
-    visit_module_code(globals_of_module(name_of_type(type).module),
-                      [&](const ModuleCode& found) { stores.search(found.code, found.is_method); });
+    stores.search_module(globals_of_module(name_of_type(type).module));
     StoreSite store = stores.result();
     // gives_itself is valid only for stores in methods of the target's class, but this store may be
     // in a method of any class in the module.
@@ -181,9 +174,7 @@ void search_imports(ForeignStores& stores, PyObject* module) {
             PyObject* const globals = PyModule_GetDict(value);
             const Utf8Text path(find_in_dict(globals, "__file__"));
             if (!path.view().empty() && base::origin_of_path(path.view()) == base::Origin::user) {
-                visit_module_code(globals, [&](const ModuleCode& found) {
-                    stores.search(found.code, found.is_method);
-                });
+                stores.search_module(globals);
             }
         }
     }
@@ -197,14 +188,8 @@ StoreSite search_classes(PyTypeObject* type,
                          bytecode::StoreKind kind) {
     ForeignStores stores(name, Py_TYPE(value), false, kind);
     search_definers(stores, value);
-    visit_bases(Py_TYPE(value), [&](PyTypeObject* base) {
-        stores.search_methods(base);
-        return false;
-    });
-    visit_bases(type, [&](PyTypeObject* base) {
-        visit_methods(base, [&](const Method& method) { stores.search(method.code, false); });
-        return false;
-    });
+    stores.search_class(Py_TYPE(value));
+    stores.search_class(type, true);
     return stores.result();
 }
 
@@ -231,9 +216,7 @@ StoreSite search_possible_stores(PyTypeObject* type,
     if (store.line == 0) {
         ForeignStores by_call(name, Py_TYPE(value), false, bytecode::StoreKind::by_call);
         for (PyObject* const module : modules) {
-            visit_module_code(module, [&](const ModuleCode& found) {
-                by_call.search(found.code, found.is_method);
-            });
+            by_call.search_module(module);
         }
         store = by_call.result();
     }
@@ -258,9 +241,7 @@ StoreSite search_outside(PyTypeObject* type,
     if (store.line == 0) {
         ForeignStores anywhere(name, Py_TYPE(value), true);
         for (PyObject* const module : modules) {
-            visit_module_code(module, [&](const ModuleCode& found) {
-                anywhere.search(found.code, found.is_method);
-            });
+            anywhere.search_module(module);
         }
         store = anywhere.result();
     }
@@ -292,16 +273,18 @@ class LoadSearch {
     LoadSearch(std::string_view name, bool of_attributes)
         : name_(name), of_attributes_(of_attributes) {}
 
-    void search(PyCodeObject* code, int depth = 0) {
-        const Py_ssize_t index = has_file(code) ? index_of_name(code, name_) : -1;
-        if (index >= 0) {
+    void search(PyCodeObject* function) {
+        visit_nested_code(function, [&](PyCodeObject* code, int /*depth*/) {
+            const Py_ssize_t index = has_file(code) ? index_of_name(code, name_) : -1;
+            if (index < 0) {
+                return;
+            }
             bytecode::visit_reads(code, index, [&](bool of_attribute, int offset) {
                 if (!of_attribute || of_attributes_) {
                     note(code, offset);
                 }
             });
-        }
-        visit_inner_code(code, depth, [&](PyCodeObject* inner) { search(inner, depth + 1); });
+        });
     }
 
     OnlyLine lines;
@@ -393,10 +376,7 @@ const StoreSite& AttributeSites::find_outside(PyTypeObject* type,
 bool AttributeSites::puts_itself_into(std::string_view name, PyTypeObject* item) {
     const auto search = [&] {
         ForeignStores insertions(name, item, false, bytecode::StoreKind::into);
-        visit_bases(item, [&](PyTypeObject* base) {
-            insertions.search_methods(base);
-            return false;
-        });
+        insertions.search_class(item);
         return insertions.result();
     };
     const unsigned version = cyclewatch_type_version(item);

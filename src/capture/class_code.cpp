@@ -56,11 +56,10 @@ PyObject* globals_of_module(std::string_view name) {
     return globals != nullptr && PyDict_GET_SIZE(globals) <= kMaxEntries ? globals : nullptr;
 }
 
-bool contains_code(PyCodeObject* code, PyCodeObject* inner, int depth) {
-    bool found = code == inner;
-    visit_inner_code(code, depth, [&](PyCodeObject* nested) {
-        found = found || contains_code(nested, inner, depth + 1);
-    });
+bool contains_code(PyCodeObject* code, PyCodeObject* inner) {
+    bool found = false;
+    visit_nested_code(
+        code, [&](PyCodeObject* nested, int /*depth*/) { found = found || nested == inner; });
     return found;
 }
 

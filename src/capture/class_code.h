@@ -53,15 +53,16 @@ void visit_bases(PyTypeObject* type, Visit&& visit) {
 // Returns false if out of memory.
 [[nodiscard]] bool is_name_of(PyObject* name, PyTypeObject* type) noexcept;
 
-// Calls visit(code) for the functions and comprehensions nested directly in `code`. `depth` is the
-// nesting depth of `code`.
+// Calls visit(code, depth) for `code`, whose depth is 0, and for the functions and comprehensions
+// nested in it.
 template <typename Visit>
-void visit_inner_code(PyCodeObject* code, int depth, Visit&& visit) {
+void visit_nested_code(PyCodeObject* code, Visit&& visit, int depth = 0) {
+    visit(code, depth);
     PyObject* const constants = code->co_consts;
     for (Py_ssize_t i = 0; depth < kMaxNesting && i < PyTuple_GET_SIZE(constants); ++i) {
         PyObject* const constant = PyTuple_GET_ITEM(constants, i);
         if (PyCode_Check(constant)) {
-            visit(reinterpret_cast<PyCodeObject*>(constant));
+            visit_nested_code(reinterpret_cast<PyCodeObject*>(constant), visit, depth + 1);
         }
     }
 }
@@ -132,7 +133,7 @@ void visit_methods(PyTypeObject* type, Visit&& visit) {
 [[nodiscard]] PyObject* globals_of_module(std::string_view name);
 
 // True if `code` is `inner` or contains `inner` at any depth.
-[[nodiscard]] bool contains_code(PyCodeObject* code, PyCodeObject* inner, int depth = 0);
+[[nodiscard]] bool contains_code(PyCodeObject* code, PyCodeObject* inner);
 
 // The line passed to note(), if all calls passed the same line.
 struct OnlyLine {

@@ -34,18 +34,13 @@ bool mentions(PyCodeObject* code, PyTypeObject* type) {
     return found;
 }
 
-// True if `code` or a nested function calls the class `created` with the variable `self` as an
-// argument.
-bool creates_in(PyCodeObject* code, PyTypeObject* created, PyObject* self, int depth) {
+// True if `code` calls the class `created` with the variable `self` as an argument.
+bool creates_in(PyCodeObject* code, PyTypeObject* created, PyObject* self) {
     const int variable = variable_number(code, self);
-    bool found = variable >= 0 && mentions(code, created) &&
-                 bytecode::visit_calls(code, [&](const bytecode::Operand& called, int /*offset*/) {
-                     return called.received(variable) && is_name_of(called.name, created);
-                 });
-    visit_inner_code(code, depth, [&](PyCodeObject* inner) {
-        found = found || creates_in(inner, created, self, depth + 1);
-    });
-    return found;
+    return variable >= 0 && mentions(code, created) &&
+           bytecode::visit_calls(code, [&](const bytecode::Operand& called, int /*offset*/) {
+               return called.received(variable) && is_name_of(called.name, created);
+           });
 }
 
 constexpr std::array<std::string_view, 6> kNames{
@@ -95,10 +90,14 @@ bool creates(PyTypeObject* creator, PyTypeObject* created) {
     bool found = false;
     visit_bases(creator, [&](PyTypeObject* base) {
         visit_methods(base, [&](const Method& method) {
-            found =
-                found ||
-                (has_file(method.code) && method.gets_self(false) && method.code->co_argcount > 0 &&
-                 creates_in(method.code, created, cyclewatch_variable_name(method.code, 0), 0));
+            if (!has_file(method.code) || !method.gets_self(false) ||
+                method.code->co_argcount == 0) {
+                return;
+            }
+            PyObject* const self = cyclewatch_variable_name(method.code, 0);
+            visit_nested_code(method.code, [&](PyCodeObject* code, int /*depth*/) {
+                found = found || creates_in(code, created, self);
+            });
         });
         return found;
     });

@@ -20,17 +20,6 @@ bool calls_locals(PyCodeObject* code) {
     return index_of_name(code, "locals") >= 0;
 }
 
-// Calls visit() with `code` and with the code of each nested function, skipping code that does not
-// call locals().
-template <typename Visit>
-void add_callers(PyCodeObject* code, int depth, Visit&& visit) {
-    if (calls_locals(code)) {
-        visit(code);
-    }
-    visit_inner_code(
-        code, depth, [&](PyCodeObject* inner) { add_callers(inner, depth + 1, visit); });
-}
-
 }  // namespace
 
 // Matches the keys of a dict against the variables of functions.
@@ -165,8 +154,10 @@ const std::vector<LocalsSnapshots::Function>& LocalsSnapshots::callers_in(PyObje
     if (fresh) {
         const std::string name(Utf8Text(find_in_dict(module, "__name__")).view());
         visit_module_code(module, [&](const ModuleCode& found) {
-            add_callers(found.code, 0, [&](PyCodeObject* code) {
-                functions.push_back({code, name, true});
+            visit_nested_code(found.code, [&](PyCodeObject* code, int /*depth*/) {
+                if (calls_locals(code)) {
+                    functions.push_back({code, name, true});
+                }
             });
         });
     }

@@ -74,7 +74,7 @@ StoreSearch::StoreSearch(std::string_view name,
       target_(target),
       kind_(kind),
       self_(function->co_argcount > 0 ? cyclewatch_variable_name(function, 0) : nullptr) {
-    search(function, 0);
+    visit_nested_code(function, [this](PyCodeObject* code, int depth) { search(code, depth); });
     for (FirstStore* const store : {&on_self, &on_other, &on_variable}) {
         if (store->is_found()) {
             store->site.path = path_of(function);
@@ -109,7 +109,6 @@ void StoreSearch::search(PyCodeObject* code, int depth) {
                 return false;
             });
     }
-    visit_inner_code(code, depth, [&](PyCodeObject* inner) { search(inner, depth + 1); });
 }
 
 void StoreSearch::add(PyCodeObject* code,
@@ -156,8 +155,16 @@ void ForeignStores::search(PyCodeObject* code, bool is_method) {
     }
 }
 
-void ForeignStores::search_methods(PyTypeObject* type) {
-    visit_methods(type, [&](const Method& method) { search(method.code, true); });
+void ForeignStores::search_class(PyTypeObject* type, bool is_foreign) {
+    visit_bases(type, [&](PyTypeObject* base) {
+        visit_methods(base, [&](const Method& method) { search(method.code, !is_foreign); });
+        return false;
+    });
+}
+
+void ForeignStores::search_module(PyObject* globals) {
+    visit_module_code(globals,
+                      [&](const ModuleCode& found) { search(found.code, found.is_method); });
 }
 
 void ForeignStores::search_calls(PyTypeObject* type, PyObject* helper, PyCodeObject* code) {

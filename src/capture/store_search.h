@@ -82,7 +82,12 @@ class ForeignStores {
         : name_(name), target_(target), on_variables_(on_variables), kind_(kind) {}
 
     void search(PyCodeObject* code, bool is_method);
-    void search_methods(PyTypeObject* type);
+    // Searches the methods of `type` and its bases. If `is_foreign` is true, also considers stores
+    // to the first parameter of a method.
+    void search_class(PyTypeObject* type, bool is_foreign = false);
+    // Searches the functions of a module and the methods of its classes. `globals` is the module's
+    // namespace, or null.
+    void search_module(PyObject* globals);
     // Searches the methods of `type`, the holder's class, for calls to helpers. A helper is a
     // function or static method that reads `f_locals`, or that receives `self` as its first
     // argument and stores the attribute on it. A helper that reads `f_locals` counts only if the

@@ -22,7 +22,8 @@ class PartialCalls {
     // `code` belongs to a function or method of the module that defines the given function.
     void search(PyCodeObject* code) {
         const bool defines = code != function_ && contains_code(code, function_);
-        search(code, defines, 0);
+        visit_nested_code(code,
+                          [&](PyCodeObject* nested, int /*depth*/) { search(nested, defines); });
     }
 
     [[nodiscard]] const OnlyLine& result() const noexcept {
@@ -30,11 +31,8 @@ class PartialCalls {
     }
 
   private:
-    void search(PyCodeObject* code, bool defines, int depth) {
-        if (!has_file(code)) {
-            return;
-        }
-        if (index_of_name(code, "partial") >= 0) {
+    void search(PyCodeObject* code, bool defines) {
+        if (has_file(code) && index_of_name(code, "partial") >= 0) {
             bytecode::visit_calls(code, [&](const bytecode::Operand& called, int offset) {
                 if (equals_ascii(called.name, "partial")) {
                     note(code, called, cyclewatch_line_at(code, offset), defines);
@@ -42,8 +40,6 @@ class PartialCalls {
                 return false;
             });
         }
-        visit_inner_code(
-            code, depth, [&](PyCodeObject* inner) { search(inner, defines, depth + 1); });
     }
 
     void note(PyCodeObject* code, const bytecode::Operand& called, int line, bool defines) {
