@@ -76,7 +76,7 @@ base::Result<std::shared_ptr<Watch>> Dispatcher::start(Settings settings) {
         if (!layout_failure.empty()) {
             warning += (warning.empty() ? "" : " ") + layout_failure;
         }
-        pipeline_.restart_clock();
+        stages_.clock.restart();
     }
     auto watch = std::make_shared<Watch>(std::move(settings));
     watches_.push_back(watch);
@@ -174,7 +174,7 @@ void Dispatcher::scan_now(const std::shared_ptr<Watch>& watch,
     }
     try {
         handle_fork();
-        watch->scanned(*scope, began, pipeline_.scan(watch, *scope));
+        watch->scanned(*scope, began, searches_.scan(watch, *scope));
     } catch (const std::bad_alloc&) {
         watch->skip("scans: out of memory");
     } catch (const std::runtime_error&) {
@@ -245,7 +245,7 @@ std::shared_ptr<Watch> Dispatcher::prepare_scan(Settings settings) {
 
 ScanResult Dispatcher::scan(Settings settings, collector::HeapScope scope) {
     const auto watch = prepare_scan(std::move(settings));
-    pipeline_.scan(watch, scope);
+    searches_.scan(watch, scope);
     watch->end_scan(scope);
     watch->read_source();
     return {.report = watch->report(), .storages = watch->reported().list()};
@@ -261,7 +261,7 @@ model::Report Dispatcher::never_freed(Settings settings,
     if (known != nullptr) {
         std::swap(watch->reported(), *known);
     }
-    pipeline_.find_never_freed(watch, layout, settle);
+    searches_.find_never_freed(watch, layout, settle);
     if (known != nullptr) {
         std::swap(watch->reported(), *known);
     }
@@ -280,7 +280,7 @@ void Dispatcher::find_never_freed(const std::shared_ptr<Watch>& watch,
     try {
         prepare_heap_walk();
         watch->note_failures(failures);
-        pipeline_.find_never_freed(watch, layout, settle);
+        searches_.find_never_freed(watch, layout, settle);
     } catch (const std::bad_alloc&) {
         watch->skip("searches for never freed memory: out of memory");
     }
@@ -289,7 +289,7 @@ void Dispatcher::find_never_freed(const std::shared_ptr<Watch>& watch,
 std::map<std::string, std::uint64_t> Dispatcher::dead_bytes(Settings settings,
                                                             collector::HeapScope scope,
                                                             bool with_unexplained) {
-    return pipeline_.dead_bytes(prepare_scan(std::move(settings)), scope, with_unexplained);
+    return searches_.dead_bytes(prepare_scan(std::move(settings)), scope, with_unexplained);
 }
 
 void Dispatcher::stop(const std::shared_ptr<Watch>& watch) {
@@ -302,7 +302,7 @@ void Dispatcher::stop(const std::shared_ptr<Watch>& watch) {
     watch->end();
     if (watches_.empty()) {
         collector::remove();
-        pipeline_.drop_collection();
+        pipeline_.reset();
     }
     (void)deliver_notifications();
     if (PyErr_Occurred() == nullptr) {
@@ -382,7 +382,9 @@ void Dispatcher::handle_fork() {
         return;
     }
     drop_notifications();
+    stages_.reset();
     pipeline_.reset();
+    searches_.reset();
     ending_thread_ = {};
     inherited_ = true;
     for (const auto& watch : watches_) {

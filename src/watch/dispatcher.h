@@ -18,8 +18,10 @@
 #include "collector/heap_scan.h"
 #include "model/report.h"
 #include "retention/why_alive.h"
+#include "watch/heap_searches.h"
 #include "watch/owner_census.h"
 #include "watch/pipeline.h"
+#include "watch/stages.h"
 #include "watch/watch.h"
 
 namespace cyclewatch::watch {
@@ -64,11 +66,11 @@ class Dispatcher final : public collector::CollectionListener {
     // register_owner().
     void take_census(const std::shared_ptr<Watch>& watch);
 
-    // Finds the owners that are unreachable now, without a collection (Pipeline::scan()). No watch
-    // needs to be active. Only `settings.devices` is used. Propagates the exceptions of
-    // Pipeline::scan().
+    // Finds the owners that are unreachable now, without a collection (HeapSearches::scan()). No
+    // watch needs to be active. Only `settings.devices` is used. Propagates the exceptions of
+    // HeapSearches::scan().
     ScanResult scan(Settings settings, collector::HeapScope scope);
-    // Finds the owners that no collection can free (Pipeline::find_never_freed()). `failures`:
+    // Finds the owners that no collection can free (HeapSearches::find_never_freed()). `failures`:
     // notes about references that `layout` lacks. `known`: storages to omit, to which the search
     // adds those that it reports; may be null.
     model::Report never_freed(Settings settings,
@@ -102,8 +104,8 @@ class Dispatcher final : public collector::CollectionListener {
     // delivers queued notifications. May leave a Python exception pending.
     void refresh(const std::shared_ptr<Watch>& watch);
 
-    device::OwnerRegistry& registry() { return pipeline_.registry(); }
-    advice::Rules& rules() { return pipeline_.rules(); }
+    device::OwnerRegistry& registry() { return stages_.registry; }
+    advice::Rules& rules() { return stages_.rules; }
     // Updates the patterns and statuses of the active watches' findings. Call this after the rules
     // have changed.
     void reclassify();
@@ -137,7 +139,9 @@ class Dispatcher final : public collector::CollectionListener {
     Watches watches_;
     Watches observing_;  // those that observe the current step
     bool program_sets_steps_ = false;
-    Pipeline pipeline_;
+    Stages stages_;
+    Pipeline pipeline_{stages_};
+    HeapSearches searches_{stages_};
     bool inherited_ = false;
     unsigned handled_forks_ = 0;
     std::thread::id ending_thread_;  // the thread that called end()

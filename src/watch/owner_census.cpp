@@ -31,6 +31,7 @@
 #include "retention/why_alive.h"
 #include "watch/captured_collection.h"
 #include "watch/live_storage.h"
+#include "watch/owner_readings.h"
 #include "watch/untracked_owners.h"
 
 namespace cyclewatch::watch {

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch/heap_searches.h"
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "collector/never_freed.h"
+#include "collector/object_arrays.h"
+#include "collector/tracked_objects.h"
+#include "compat/features.h"
+#include "python/guards.h"
+#include "python/references.h"
+
+namespace cyclewatch::watch {
+namespace {
+
+// Makes later scans omit the storages that this scan has reported.
+void remember(CapturedCollection& captured, model::Collected state, Watch& watch) {
+    for (PendingOwner& owner : captured.owners) {
+        if (owner.freed) {
+            watch.reported().add(owner.reading,
+                                 std::move(owner.weakref),
+                                 state,
+                                 captured.signatures.empty() ? std::vector<std::string>()
+                                                             : captured.signatures[owner.storage]);
+        }
+    }
+}
+
+void note_array_failure(Watch& watch) {
+    if (!collector::array_failure().empty()) {
+        watch.note_failures({collector::array_failure()});
+    }
+}
+
+void fill(collector::TrackedObjects& objects) {
+    if (!objects.fill({.generation = 2, .frozen = true})) {
+        throw std::bad_alloc();
+    }
+}
+
+void find_unreachable(collector::HeapScope scope, collector::HeapScan& heap) {
+    if (collector::scan_heap(scope, heap)) {
+        return;
+    }
+    if (CYCLEWATCH_HAS_NO_GIL) {
+        throw std::runtime_error(
+            "cyclewatch could not scan the heap: other threads created objects during every "
+            "attempt, or there was not enough memory.");
+    }
+    throw std::bad_alloc();
+}
+
+void log_suspects(const SuspectedStorages& suspects, int settle, Watch& watch) {
+    if (suspects.count() > 0) {
+        watch.log(
+            kInfo,
+            base::counted(suspects.count(), "storage") + " (" +
+                base::format_bytes(suspects.bytes()) + (suspects.count() == 1 ? ") is" : ") are") +
+                " suspected to be never freed: found, but not yet in " +
+                std::to_string(settle + 1) + " searches in a row, and not in growing numbers.");
+    }
+}
+
+void log_objects_made(std::size_t made, Watch& watch) {
+    if (made > 0) {
+        watch.log(kInfo,
+                  "The search for never freed memory made torch create " +
+                      base::counted(made, "Python object") +
+                      " for autograd nodes and saved tensors. They are freed with the nodes.");
+    }
+}
+
+}  // namespace
+
+Search HeapSearches::begin(int generation, Watch& watch) {
+    watch.forget_freed_storages(false);
+    Search search = stages_.clock.begin(generation);
+    stages_.registry.refresh();
+    return search;
+}
+
+void HeapSearches::end(Search& search, const std::shared_ptr<Watch>& watch) noexcept {
+    search.own = Clock::now() - search.started;
+    count(search, {watch});
+}
+
+void HeapSearches::scan_each(const std::shared_ptr<Watch>& watch,
+                             collector::HeapScope scope,
+                             Depth least_depth,
+                             const Finish& finish) {
+    const python::ErrorStash stash;
+    const python::GcPause pause;
+    const python::YoungCountGuard young_count;
+    Search search = begin(scope.generation, *watch);
+    collector::HeapScan heap;
+    find_unreachable(scope, heap);
+    const std::size_t unreachable =
+        heap.collectable.objects().size() + heap.frozen.objects().size();
+    for (const auto collected : {model::Collected::not_yet, model::Collected::never}) {
+        search.collected = collected;
+        const auto& found = collected == model::Collected::never ? heap.frozen : heap.collectable;
+        if (const auto captured = read(found, watch, least_depth, nullptr, search)) {
+            finish(*captured, search);
+            if (captured->ran_user_code) {
+                find_unreachable(scope, heap);  // that code may have freed the frozen objects
+            }
+        }
+    }
+    if (scope.generation == 2 && scope.frozen) {
+        scan_arrays(watch, least_depth, search, finish);
+    }
+    search.unreachable = unreachable;
+    end(search, watch);
+}
+
+void HeapSearches::scan_arrays(const std::shared_ptr<Watch>& watch,
+                               Depth least_depth,
+                               Search& search,
+                               const Finish& finish) {
+    note_array_failure(*watch);
+    collector::HiddenReferences hidden;
+    {
+        collector::TrackedObjects objects;
+        fill(objects);
+        collector::add_array_references(objects.objects(), hidden);
+    }
+    if (hidden.empty()) {
+        return;
+    }
+    collector::UnreachableSet found;
+    if (!collector::find_never_freed(hidden, found)) {
+        throw std::bad_alloc();
+    }
+    search.collected = model::Collected::uncollectable;
+    if (const auto captured = read(found, watch, least_depth, nullptr, search)) {
+        finish(*captured, search);
+    }
+}
+
+std::unique_ptr<CapturedCollection> HeapSearches::read(const collector::UnreachableSet& unreachable,
+                                                       const std::shared_ptr<Watch>& watch,
+                                                       Depth least_depth,
+                                                       SuspectedStorages* suspects,
+                                                       Search& search) {
+    search.unreachable = unreachable.objects().size();
+    GarbageReading reading =
+        stages_.reader.read(unreachable, search, {watch}, least_depth, suspects);
+    search.depth = reading.depth;
+    if (reading.captured != nullptr) {
+        check_references(*reading.captured);
+    }
+    return std::move(reading.captured);
+}
+
+void HeapSearches::report(CapturedCollection& captured,
+                          const std::shared_ptr<Watch>& watch,
+                          Search& search) {
+    const Clock::time_point now = Clock::now();
+    search.own = now - search.started;
+    stages_.reporter.report(captured, stages_.clock.record(search, now), search, {watch});
+    remember(captured, search.collected, *watch);
+}
+
+DeadBytes HeapSearches::scan(const std::shared_ptr<Watch>& watch, collector::HeapScope scope) {
+    DeadBytes dead;
+    scan_each(watch, scope, Depth::full, [&](CapturedCollection& captured, Search& search) {
+        report(captured, watch, search);
+        if (search.collected != model::Collected::uncollectable) {
+            (search.collected == model::Collected::never ? dead.frozen : dead.collectable) =
+                captured.observation.record.released_bytes;
+        }
+    });
+    return dead;
+}
+
+void HeapSearches::find_never_freed(const std::shared_ptr<Watch>& watch,
+                                    const device::TorchLayout& layout,
+                                    int settle) {
+    const python::ErrorStash stash;
+    const python::GcPause pause;
+    python::YoungCountGuard young_count;
+    Search search = begin(2, *watch);
+    search.collected = model::Collected::uncollectable;
+    note_array_failure(*watch);
+    collector::HiddenReferences hidden;
+    const std::size_t made = list_hidden_references(layout, hidden);
+    young_count.change(static_cast<int>(made));
+    collector::UnreachableSet found;
+    if (!collector::find_never_freed(hidden, found)) {
+        throw std::bad_alloc();
+    }
+    suspects_.begin(settle);
+    const auto captured = read(found, watch, Depth::full, &suspects_, search);
+    suspects_.end();
+    if (captured != nullptr) {
+        report(*captured, watch, search);
+    }
+    log_suspects(suspects_, settle, *watch);
+    log_objects_made(made, *watch);
+    end(search, watch);
+}
+
+// Returns the number of objects that the libraries created.
+std::size_t HeapSearches::list_hidden_references(const device::TorchLayout& layout,
+                                                 collector::HiddenReferences& hidden) {
+    collector::TrackedObjects objects;
+    fill(objects);
+    stages_.registry.add_hidden_references(objects.objects(), layout, hidden);
+    collector::add_array_references(objects.objects(), hidden);
+    std::vector<PyObject*> held;
+    for (const python::OwnedRef& each : hidden.held) {
+        held.push_back(each.get());
+    }
+    collector::PointerIndex examined;
+    examined.build(held);
+    return held.size() -
+           static_cast<std::size_t>(std::ranges::count_if(objects.objects(), [&](PyObject* object) {
+               return examined.find(object) != collector::PointerIndex::kAbsent;
+           }));
+}
+
+std::map<std::string, std::uint64_t> HeapSearches::dead_bytes(const std::shared_ptr<Watch>& watch,
+                                                              collector::HeapScope scope,
+                                                              bool with_unexplained) {
+    std::map<std::string, std::uint64_t> bytes;
+    scan_each(
+        watch, scope, Depth::owners_only, [&](CapturedCollection& captured, const Search& search) {
+            for (const model::Storage& storage : captured.observation.storages) {
+                if (storage.released || with_unexplained) {
+                    bytes[storage.device] += storage.bytes;
+                }
+            }
+            remember(captured, search.collected, *watch);
+        });
+    return bytes;
+}
+
+}  // namespace cyclewatch::watch
