@@ -45,7 +45,13 @@ void bind_render(pybind11::module_& module, ReportClass& report_class);
 // Path, PathRoot, why_alive(). Call after bind_report(), which binds Reference.
 void bind_retention(pybind11::module_& module);
 
-// NativeWatch, start_watch(), register_owner(), and the functions for cyclewatch/process_watch.py.
+// NativeWatch, start_watch(), register_owner(). Calls bind_process_watch() and bind_scan().
 void bind_watch(pybind11::module_& module);
+
+// The functions for cyclewatch/process_watch.py, and those that act on all watches.
+void bind_process_watch(pybind11::module_& module);
+
+// scan(), never_freed() and the lists of storages and owners.
+void bind_scan(pybind11::module_& module);
 
 }  // namespace cyclewatch::bindings

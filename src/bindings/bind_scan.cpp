@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <pybind11/stl.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/bind.h"
+#include "bindings/callbacks.h"
+#include "bindings/values.h"
+#include "watch/dispatcher.h"
+#include "watch/owner_census.h"
+
+namespace cyclewatch::bindings {
+namespace {
+
+using watch::Dispatcher;
+using watch::Watch;
+
+std::vector<std::string> failures_in(const py::dict& layout) {
+    return layout.contains("failures") ? layout["failures"].cast<std::vector<std::string>>()
+                                       : std::vector<std::string>();
+}
+
+watch::Settings scan_settings(const std::vector<std::string>& devices,
+                              const py::object& read_source) {
+    watch::Settings settings;
+    settings.devices = selected(devices);
+    settings.listeners = listeners({.read_source = read_source});
+    return settings;
+}
+
+// For cyclewatch.dump_snapshot() and Census.save().
+void bind_lists(py::module_& module) {
+    module.def(
+        "census_report",
+        [](const std::vector<std::shared_ptr<model::LiveOwner>>& owners) {
+            const auto watch = std::make_shared<Watch>(watch::Settings{});
+            auto report = std::make_shared<model::Report>(watch->report());
+            std::vector<model::LiveOwner>& listed = report->live_owners.emplace();
+            for (const auto& owner : owners) {
+                listed.push_back(*owner);
+                listed.back().process = 0;  // this process
+            }
+            report->censuses = {{model::CensusTime{.at = report->stats.elapsed}}};
+            return report;
+        },
+        Locked(),
+        py::arg("owners"),
+        "Returns a report without findings that contains these groups of live owners.");
+    module.def(
+        "scan_storages",
+        [](const std::vector<std::string>& devices, const py::object& read_source) {
+            watch::ScanResult found =
+                Dispatcher::instance().scan(scan_settings(devices, read_source), {2, true});
+            py::list storages;
+            for (const watch::ReportedStorage& each : found.storages) {
+                storages.append(py::make_tuple(each.device,
+                                               each.storage,
+                                               each.bytes,
+                                               model::word_of(each.state),
+                                               each.signatures));
+            }
+            return py::make_tuple(std::make_shared<model::Report>(std::move(found.report)),
+                                  storages);
+        },
+        Locked(),
+        py::arg("devices"),
+        py::arg("read_source"),
+        "Returns the report of a scan of all objects, and for each storage of its findings: "
+        "device, address, bytes, Finding.collected, signatures.");
+}
+
+}  // namespace
+
+void bind_scan(py::module_& module) {
+    bind_lists(module);
+    module.def(
+        "scan",
+        [](int generation,
+           bool frozen,
+           const std::vector<std::string>& devices,
+           const py::object& read_source,
+           std::size_t live_owners) {
+            auto report = std::make_shared<model::Report>(
+                Dispatcher::instance()
+                    .scan(scan_settings(devices, read_source), {generation, frozen})
+                    .report);
+            if (live_owners > 0) {
+                watch::CensusSettings census;
+                census.top = live_owners;
+                census.show_keys = false;
+                report->live_owners = Dispatcher::instance().live_owners(census);
+                report->censuses = {{model::CensusTime{.at = report->stats.elapsed}}};
+            }
+            return report;
+        },
+        Locked(),
+        py::arg("generation"),
+        py::arg("frozen"),
+        py::arg("devices"),
+        py::arg("read_source"),
+        py::arg("live_owners") = 0,
+        "`live_owners`: the maximum number of groups of reachable owners in the report.");
+    module.def(
+        "never_freed",
+        [](const std::vector<std::string>& devices,
+           const py::object& read_source,
+           const py::dict& layout,
+           int settle,
+           watch::ReportedStorages* known) {
+            return std::make_shared<model::Report>(
+                Dispatcher::instance().never_freed(scan_settings(devices, read_source),
+                                                   layout_from(layout),
+                                                   failures_in(layout),
+                                                   settle,
+                                                   known));
+        },
+        Locked(),
+        py::arg("devices"),
+        py::arg("read_source"),
+        py::arg("layout"),
+        py::arg("settle"),
+        py::arg("known") = py::none(),
+        "`layout`: the result of cyclewatch.torch_proof.torch_layout(). `known`: storages to omit, "
+        "to which the search adds those that it reports.");
+    module.def(
+        "dead_bytes",
+        [](int generation, bool frozen, bool with_unexplained) {
+            return Dispatcher::instance().dead_bytes(
+                watch::Settings{}, {generation, frozen}, with_unexplained);
+        },
+        Locked());
+}
+
+}  // namespace cyclewatch::bindings
