@@ -243,6 +243,17 @@ TEST(Cut, ShowsNoLineForAnItemOfACapturedContainer) {
     EXPECT_EQ(finding.cut.at(0).location, "/x/a.py:25");
 }
 
+// The program can change only what its function captures.
+TEST(Cut, DoesNotSuggestWhatALibraryCapturesForTheProgramInAHiddenCycle) {
+    const auto findings = analyze(
+        observe("N=torch.MulBackward0 N.hook->f:function=lib.unpack@/x/site-packages/lib/c.py:3 "
+                "f/closure:self->F=lib.Frame F.fn->g:function=m.run@/x/own.py:5 "
+                "g/closure:data->T=torch.Tensor T.grad_fn->N T.w->t:owner(8)"),
+        /*collectable=*/false);
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_EQ(findings[0].cut.at(0).label, "closure:data");
+}
+
 // The line that defines a method does not create the bound method.
 TEST(Cut, ShowsNoLineForABoundMethodOfUnknownOrigin) {
     const model::Finding finding = only_finding(
