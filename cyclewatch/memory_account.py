@@ -23,8 +23,10 @@ from cyclewatch.memory_lines import (
     REST,
     DeviceUse,
     Entry,
+    byte_table,
     cuda_entries,
     process_entries,
+    similar_paths,
 )
 from cyclewatch.watches import active_watch
 
@@ -56,6 +58,11 @@ _NEXT_STEPS = {
     OTHERS: "nvidia-smi lists the processes that use the device",
     REST: "if it is arrays of a library, call cyclewatch.register_owner() for their type",
 }
+
+
+# Categories of tensors that an autograd graph keeps alive.
+_OF_GRAPH = ("saved for backward", "activation")
+_DETACH = "if no backward() will use it, store `.detach()` of the tensor, or its `.item()`"
 
 
 class MemoryAccount:
@@ -113,10 +120,9 @@ class MemoryAccount:
         if self.peak is not None:
             on_cpu = self.device == "cpu"
             rows.append(("peak of resident memory" if on_cpu else "peak of torch", self.peak))
-        width = max(len(f"{size:,}") for _, size in rows)
         parts = [
             self.verdict,
-            "Bytes:\n" + "\n".join(f"  {size:>{width},}  {label}" for label, size in rows),
+            byte_table((size, label) for label, size in rows),
             *(each.to_text(rank).rstrip() for rank, each in enumerate(self.findings, 1)),
         ]
         if self.holders:
@@ -298,8 +304,19 @@ def _verdict(account: MemoryAccount, entries: list[Entry], growing: Sequence[Gro
     if chosen is None or chosen[2] < _NOTABLE * account.in_use:
         chosen = max(largest, key=lambda each: each[2])
     key, label, size = chosen
+    words = f"{start}, of which {format_bytes(size)} {label}{_after_colon(key, account)}"
+    # What a program holds deserves a sentence even if something else is larger or avoidable.
+    reachable = [each for each in largest if each[1].startswith("reachable: ")]
+    second = max(reachable, key=lambda each: each[2], default=chosen)
+    if chosen in reachable or second[2] < _NOTABLE * account.in_use:
+        return words
+    key, label, size = second
+    return f"{words}; {format_bytes(size)} are {label}{_after_colon(key, account)}"
+
+
+def _after_colon(key: str, account: MemoryAccount) -> str:
     step = _next_step(key, account)
-    return f"{start}, of which {format_bytes(size)} {label}{f': {step}' if step else ''}"
+    return f": {step}" if step else ""
 
 
 def _growth_words(growth: GrowingOwner) -> str:
@@ -320,10 +337,16 @@ def _next_step(key: str, account: MemoryAccount) -> str:
         return (of_key or account.findings)[0].remedy if account.findings else ""
     if key == FRAGMENTED:
         return FRAGMENTED_STEP
-    if key == "other" and account.holders:
-        group = next((each for each in account.holders if each.category == "other"), None)
-        if group is not None and group.held_by:
-            path = group.held_by[0]
-            remedy = f"; {path.remedy}" if path.remedy else ""
-            return f"the largest group, {format_bytes(group.nbytes)}, is held by {path}{remedy}"
-    return _NEXT_STEPS.get(key, "")
+    general = _NEXT_STEPS.get(key, "")
+    group = next((each for each in account.holders if each.category == key), None)
+    if group is None or not group.held_by:
+        return general
+    path = group.held_by[0]
+    # The running training step needs what its own variables hold.
+    if key == "other" or (key in _OF_GRAPH and path.root.kind != "local variable"):
+        step = path.remedy if key == "other" else f"{_DETACH}; {general}"
+        held = f"{path}{similar_paths(group)}"
+        return f"the largest group, {format_bytes(group.nbytes)}, is held by {held}" + (
+            f"; {step}" if step else ""
+        )
+    return general

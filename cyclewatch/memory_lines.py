@@ -9,6 +9,8 @@ from cyclewatch._native import format_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from cyclewatch._native import DeviceRecord, LiveOwner
     from cyclewatch.device_use import TorchUse
     from cyclewatch.oom_memory import Memory
@@ -73,7 +75,8 @@ def cuda_entries(memory: Memory, use: DeviceUse) -> list[Entry]:
     entries = [*_reachable_entries(own), *_dead_entries(memory)]
     if use.torch is not None:
         unowned = use.torch.allocated - sum(size for _, _, size in entries)
-        entries.append((CPP_ONLY, "used only by C++ code, and rounding of sizes", unowned))
+        label = "remainder of torch's allocations (C++ code, rounding of sizes)"
+        entries.append((CPP_ONLY, label, unowned))
         entries += free_entries(use.torch)
     entries.append(("foreign", "reachable: arrays of other libraries", foreign))
     if use.parts is not None:
@@ -100,6 +103,24 @@ def free_entries(torch: TorchUse | None) -> list[Entry]:
         (CACHED, "free in whole segments (empty_cache() returns them)", torch.cached),
     ]
     return [entry for entry in entries if entry[2]]
+
+
+def byte_table(rows: Iterable[tuple[int, str]]) -> str:
+    """Rows of a size and its label: rounded, as in all sentences, and in bytes, which add up."""
+    listed = [(_rounded(size), f"{size:,}", label) for size, label in rows]
+    width = max(len(size) for _, size, _ in listed)
+    return "Bytes:\n" + "\n".join(
+        f"  {rounded:>9}  {size:>{width}}  {label}" for rounded, size, label in listed
+    )
+
+
+def _rounded(size: int) -> str:
+    return f"{'-' * (size < 0)}{format_bytes(abs(size))}"
+
+
+def similar_paths(group: LiveOwner) -> str:
+    """Says that the path shown is one of several, if it is."""
+    return f" (one of {group.count:,} such paths)" if group.count > 1 else ""
 
 
 def _bounded(entries: list[Entry], in_use: int) -> list[Entry]:
@@ -168,5 +189,5 @@ def never_freed_words(memory: Memory) -> str:
 def rest_words(device: str) -> str:
     """The label of memory in use that no Python tensor owns."""
     if device == "cpu":
-        return "used only by C++ code, the interpreter and libraries"
-    return "used only by C++ code"
+        return "remainder, owned by no known tensor (C++ code, the interpreter, libraries)"
+    return "remainder of torch's allocations (C++ code)"

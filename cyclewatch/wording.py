@@ -8,6 +8,7 @@ import os
 from cyclewatch._native import clean_text, format_bytes
 from cyclewatch.memory_lines import (
     FRAGMENTED_STEP,
+    byte_table,
     dead_words,
     free_entries,
     frozen_words,
@@ -159,10 +160,9 @@ def oom_report(memory: Memory) -> str:
         rows.append((memory.requested, "requested"))
     if memory.limit is not None:
         rows.append((memory.limit, "limit"))
-    width = max(len(f"{count:,}") for count, _ in rows)
     parts = [
         oom_headline(memory),
-        "Bytes:\n" + "\n".join(f"  {count:>{width},}  {words}" for count, words in rows),
+        byte_table(rows),
     ]
     parts += [each.to_text(rank).rstrip() for rank, each in enumerate(memory.findings, start=1)]
     if memory.owners:

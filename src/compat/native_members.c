@@ -139,6 +139,7 @@ static const struct cyclewatch_native_member kMembers[] = {
     {"itertools.starmap", 3, "iterator"},
     {"list_iterator", 3, "iterable"},
     {"list_reverseiterator", 3, "iterable"},
+    {"managedbuffer", 5, "obj"},
     {"map", 2, "iterators"},
     {"map", 3, "function"},
     {"mappingproxy", 2, "mapping"},

@@ -51,7 +51,10 @@ struct Fields<model::RetentionPath> {
             "if C++ objects, such as an autograd graph, may refer to the object."),
         CYCLEWATCH_FIELD(
             remedy,
-            "How to remove `cut`, such as 'delete `model.cache` or set it to None (train.py:12)'",
+            "How to remove `cut`, such as 'set `model.cache` to None (train.py:12) once it is no "
+            "longer "
+            "used'. If only the program knows whether it needs the value, the text states this "
+            "condition",
             {.unknown = "if that is not known"}),
         CYCLEWATCH_FIELD(
             text, "The path, written as Python code on one line", {.python = kNotInPython}),
@@ -113,6 +116,10 @@ struct Fields<model::GrowingOwner> {
                          {.unknown = "if that number is not growing"}),
         CYCLEWATCH_FIELD(
             graph_nodes_rate, "Additional nodes per `unit`", {.unknown = "if `graph_nodes` is"}),
+        CYCLEWATCH_FIELD(keeps_graph,
+                         "True if the tensors are stored together with the autograd graph that "
+                         "computed them",
+                         {.unknown = "if they are not"}),
         CYCLEWATCH_FIELD(remedy, "How to stop the growth", {.unknown = "if that is not known"}),
     };
 };

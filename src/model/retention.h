@@ -50,6 +50,13 @@ struct PathRoot {
     friend bool operator==(const PathRoot&, const PathRoot&) = default;
 };
 
+// Whether the program can follow a remedy without losing a value that it may still need.
+enum class RemedyKind : std::uint8_t {
+    release,  // ends what the holder's own code can end, such as a cache, a hook or a view
+    removal,  // drops a value. Only the program knows whether it needs it, so the text states this
+              // condition.
+};
+
 struct RetentionPath {
     PathRoot root;
     // In order. The holder of the first reference is the root, and the target of the last is the
@@ -63,6 +70,10 @@ struct RetentionPath {
     // The remedy if the object is one of several that are stored in the same way: "remove the items
     // of `cache` that are no longer needed". Not part of the JSON document.
     std::string group_remedy;
+    RemedyKind remedy_kind = RemedyKind::removal;  // not part of the JSON document
+    // The share of its maximum length that a bounded deque on the path has; 0 if there is none. Not
+    // part of the JSON document.
+    double filled = 0;
     std::string text;  // "train() local model -> model.layers[3].weight"
 
     friend bool operator==(const RetentionPath&, const RetentionPath&) = default;
@@ -119,6 +130,11 @@ struct GrowingOwner {
     // `unit`. The memory of the nodes is not included in `bytes` and `rate`.
     std::optional<std::uint64_t> graph_nodes;
     std::optional<double> graph_nodes_rate;
+    // The total size once the bounded deque that contains the owners is full; 0 if the group is not
+    // bounded. Not part of the JSON document.
+    std::uint64_t bytes_when_full = 0;
+    // True if the owners are stored together with their autograd graph; otherwise nullopt.
+    std::optional<bool> keeps_graph;
     // How to stop the growth; see RetentionPath::remedy.
     std::optional<std::string> remedy;
 

@@ -11,6 +11,11 @@
 namespace cyclewatch::render {
 namespace {
 
+// For a path that stands for several: their text is the same except for indexes.
+std::string similar_paths(std::uint64_t count) {
+    return count > 1 ? " (one of " + base::format_count(count) + " such paths)" : "";
+}
+
 using base::format_bytes;
 
 std::uint64_t total_cycles(const model::Report& report) {
@@ -460,12 +465,15 @@ std::string live_owner_sentence(const model::LiveOwner& live) {
     text += " on " + owner.device + ", " + std::string(model::word_of(live.category));
     if (!live.held_by.empty()) {
         const model::RetentionPath& path = live.held_by.front();
-        text += ", held by " + path.text;
+        text += ", held by " + path.text + similar_paths(owner.count);
         if (path.remedy && path.cut_frees) {
             text += (owner.count > 1 ? ". To free them, " : ". To free it, ") + *path.remedy;
         } else if (path.remedy && live.held_by.size() > 1 && live.held_by[1].remedy) {
             text += ", and by " + live.held_by[1].text + ". To free it, " + *path.remedy +
                     ", and " + *live.held_by[1].remedy;
+        } else if (path.remedy && live.category == model::OwnerCategory::other) {
+            text += ". Other references may hold " + std::string(owner.count > 1 ? "them" : "it") +
+                    ", too; to remove this one, " + *path.remedy;
         }
     }
     return base::clean_text(text + ".");
@@ -519,7 +527,7 @@ std::string growth_sentence(const model::GrowingOwner& growing) {
     }
     text += " on " + owner.device + " (" + format_bytes(growing.bytes) + ")";
     if (!growing.held_by.empty()) {
-        text += ", held by " + growing.held_by;
+        text += ", held by " + growing.held_by + similar_paths(owner.count);
     }
     if (growing.graph_nodes) {
         const auto added = static_cast<std::uint64_t>(growing.graph_nodes_rate.value_or(0));

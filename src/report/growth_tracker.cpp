@@ -109,11 +109,14 @@ std::string remedy_of_chain(const model::RetentionPath& path) {
     return {};
 }
 
+bool is_of_graph(model::OwnerCategory category) {
+    return category == model::OwnerCategory::activation ||
+           category == model::OwnerCategory::saved_for_backward;
+}
+
 // How to stop the growth of the group, given one of its owners.
-std::optional<std::string> remedy_for(const model::LiveOwner& owner, bool graph_grows) {
-    using model::OwnerCategory;
-    if (graph_grows || owner.category == OwnerCategory::activation ||
-        owner.category == OwnerCategory::saved_for_backward) {
+std::optional<std::string> remedy_for(const model::LiveOwner& owner, bool keeps_graph) {
+    if (keeps_graph) {
         return remedy_of_graph(owner);
     }
     if (owner.held_by.empty() || !owner.held_by.front().remedy) {
@@ -124,9 +127,8 @@ std::optional<std::string> remedy_for(const model::LiveOwner& owner, bool graph_
     }
     const model::RetentionPath& path = owner.held_by.front();
     const std::string& remedy = path.group_remedy.empty() ? *path.remedy : path.group_remedy;
-    // The program may still need the value.
-    return remedy.starts_with("delete `") || remedy.starts_with("delete the variable ")
-               ? remedy + ", if it is no longer needed; otherwise keep less in it"
+    return path.remedy_kind == model::RemedyKind::removal
+               ? remedy + "; if the program needs all of it, store less in it"
                : remedy;
 }
 
@@ -135,9 +137,7 @@ std::optional<std::string> remedy_for(const model::LiveOwner& owner, bool graph_
 double sort_rate_of(const model::GrowingOwner& growing) {
     constexpr double kPartsOfGraph = 4;
     return growing.rate *
-           (growing.graph_nodes || (growing.remedy && growing.remedy->starts_with(kDetach))
-                ? kPartsOfGraph
-                : 1);
+           (growing.graph_nodes || growing.keeps_graph.value_or(false) ? kPartsOfGraph : 1);
 }
 
 }  // namespace
@@ -250,7 +250,15 @@ void GrowthTracker::update(Group& group, model::GrowthUnit unit, std::uint64_t m
     }
     growing.bytes = now;
     growing.held_by = group.last.held_by.empty() ? "" : group.last.held_by.front().text;
-    growing.remedy = remedy_for(group.last, graph_grows);
+    const bool keeps_graph = graph_grows || is_of_graph(group.last.category);
+    constexpr double kMostBytes = 1e18;
+    growing.keeps_graph = keeps_graph ? std::optional(true) : std::nullopt;
+    growing.remedy = remedy_for(group.last, keeps_graph);
+    const double filled = group.last.held_by.empty() ? 0 : group.last.held_by.front().filled;
+    growing.bytes_when_full =
+        filled > 0
+            ? static_cast<std::uint64_t>(std::min(static_cast<double>(now) / filled, kMostBytes))
+            : 0;
     growing.rate =
         now < group.bytes.front() ? 0 : static_cast<double>(now - group.bytes.front()) / duration;
     growing.graph_nodes.reset();

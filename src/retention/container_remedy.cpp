@@ -53,14 +53,15 @@ bool PathText::has_several_entries(std::size_t at) const {
 }
 
 // The program may use the container again, so it must not be deleted.
-std::string PathText::removal_of_entries(std::size_t at) const {
+std::string PathText::removal_of_entries(std::size_t at, const std::string& line) const {
     const std::string container = "`" + holder_of(at + 1);
-    return "remove the " + std::string(PyDict_Check(steps_[at].to) ? "entries" : "items") + " of " +
-           container + "` that refer to it, or call " + container + ".clear()`";
+    const std::string entries = PyDict_Check(steps_[at].to) ? "entries" : "items";
+    return "remove the " + entries + " of " + container + "` that refer to it" + line +
+           " once they are no longer needed, or call " + container + ".clear()` if none is";
 }
 
 // Does not choose among the items of a container, because the program may need some of them.
-std::string PathText::removal_of_several(std::size_t at) const {
+Remedy PathText::removal_of_several(std::size_t at) const {
     const std::string line = line_of(references()[at]);
     std::size_t item = at;
     if (has_several_entries(at)) {
@@ -78,15 +79,17 @@ std::string PathText::removal_of_several(std::size_t at) const {
         return removal_of_one(at);
     }
     if (item < at && !attribute.empty()) {
-        return "set `" + attribute + "` of the items of `" + holder +
-               "` that no longer need it to None" + line;
+        return {"set `" + attribute + "` of the items of `" + holder +
+                    "` that no longer need it to None" + line,
+                model::RemedyKind::removal};
     }
     // If the attribute is deleted, a class that tests it for None raises AttributeError.
-    return "remove the items of `" + holder + "` that are no longer needed" +
-           (attribute.empty()
-                ? ""
-                : ", or set `" + attribute + "` of those that no longer need it to None") +
-           line;
+    return {"remove the items of `" + holder + "` that are no longer needed" +
+                (attribute.empty()
+                     ? ""
+                     : ", or set `" + attribute + "` of those that no longer need it to None") +
+                line,
+            model::RemedyKind::removal};
 }
 
 }  // namespace cyclewatch::retention

@@ -6,6 +6,7 @@
 
 #include "capture/class_code.h"
 #include "capture/labelers/text.h"
+#include "compat/attribute_stores.h"
 
 namespace cyclewatch::retention {
 namespace {
@@ -19,6 +20,9 @@ struct KnownEnd {
 
 constexpr std::string_view kFreeMemory =
     "call `{}.free_memory()`, because it keeps everything that its `prepare()` returned";
+constexpr std::string_view kCallFinalizer =
+    "call the `multiprocessing.util.Finalize` object once the object is no longer needed, call its "
+    "`cancel()` if it need not run, or pass it arguments that do not refer to the object";
 constexpr std::string_view kRunLoop =
     "run the event loop `{}` until its callbacks have been called, or call `{}.close()`";
 
@@ -32,8 +36,17 @@ constexpr std::array kEnds{
         "weakref",
         "finalize",
         "_registry",
-        "call `detach()` of the `weakref.finalize` object, or pass it a function and arguments "
-        "that do not refer to the object"},
+        "pass `weakref.finalize` a function and arguments that do not refer to the object, because "
+        "otherwise it runs only at exit, or call `detach()` of it if it need not run"},
+    KnownEnd{"multiprocessing.util", "Finalize", "_callback", kCallFinalizer},
+    KnownEnd{"multiprocessing.util", "Finalize", "_args", kCallFinalizer},
+    KnownEnd{"multiprocessing.util", "Finalize", "_kwargs", kCallFinalizer},
+    KnownEnd{
+        "itertools",
+        "cycle",
+        "saved",
+        "start a new iteration over the data instead of `itertools.cycle()`, which keeps every "
+        "item that it has returned, for example with `while True: yield from data`"},
     KnownEnd{"accelerate.accelerator", "Accelerator", "_models", kFreeMemory},
     KnownEnd{"accelerate.accelerator", "Accelerator", "_optimizers", kFreeMemory},
     KnownEnd{"accelerate.accelerator", "Accelerator", "_schedulers", kFreeMemory},
@@ -47,11 +60,29 @@ constexpr std::array kEnds{
     KnownEnd{"asyncio.base_events", "BaseEventLoop", "_scheduled", kRunLoop},
 };
 
+// True if the code assigns the attribute, or removes items and reads the attribute.
+bool drops(PyCodeObject* code, std::string_view attribute) {
+    const Py_ssize_t number = capture::index_of_name(code, attribute);
+    bool is_assigned = false;
+    const auto note = [](const cyclewatch_store* store, void* found) {
+        *static_cast<bool*>(found) |= store->kind == CYCLEWATCH_STORE_NAMED;
+        return 0;
+    };
+    if (number >= 0) {
+        cyclewatch_visit_stores(code, {number, nullptr}, note, &is_assigned);
+    }
+    constexpr std::array<std::string_view, 4> kRemovals{"clear", "pop", "popitem", "popleft"};
+    return is_assigned || (number >= 0 && std::ranges::any_of(kRemovals, [code](auto each) {
+                               return capture::index_of_name(code, each) >= 0;
+                           }));
+}
+
 }  // namespace
 
 std::string_view known_end(PyObject* owner, const Label& label, bool is_container) {
-    if (owner == nullptr ||
-        (label.kind != model::EdgeKind::attribute && label.kind != model::EdgeKind::slot)) {
+    using model::EdgeKind;
+    if (owner == nullptr || (label.kind != EdgeKind::attribute && label.kind != EdgeKind::slot &&
+                             label.kind != EdgeKind::member)) {
         return {};
     }
     PyTypeObject* const type =
@@ -67,6 +98,38 @@ std::string_view known_end(PyObject* owner, const Label& label, bool is_containe
         return !remedy.empty();
     });
     return remedy;
+}
+
+std::string_view end_method(PyTypeObject* type, std::string_view attribute) {
+    constexpr std::array<const char*, 12> kNames{"close",
+                                                 "cancel",
+                                                 "clear",
+                                                 "reset",
+                                                 "release",
+                                                 "free_memory",
+                                                 "cleanup",
+                                                 "shutdown",
+                                                 "stop",
+                                                 "terminate",
+                                                 "remove",
+                                                 "unregister"};
+    for (const char* const name : kNames) {
+        bool drops_value = false;
+        // A method usually calls the method that it overrides.
+        capture::visit_bases(type, [&](PyTypeObject* base) {
+            PyObject* const method = capture::find_in_dict(base->tp_dict, name);
+            if (method == nullptr || !PyFunction_Check(method)) {
+                return method != nullptr;
+            }
+            auto* const code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(method));
+            drops_value = code->co_argcount == 1 && drops(code, attribute);
+            return drops_value || code->co_argcount != 1;
+        });
+        if (drops_value) {
+            return name;
+        }
+    }
+    return {};
 }
 
 }  // namespace cyclewatch::retention

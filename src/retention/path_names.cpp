@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/source_path.h"
 #include "base/text.h"
 #include "capture/attribute_sites.h"
 #include "capture/labelers/labelers.h"
 #include "capture/labelers/text.h"
 #include "capture/object_summary.h"
 #include "device/readers/plain_attributes.h"
+#include "retention/path_words.h"
 
 namespace cyclewatch::retention {
 namespace {
@@ -31,108 +33,6 @@ constexpr std::size_t kLastSteps = 10;
 capture::AttributeSites& known_sites() {
     static auto& sites = *new capture::AttributeSites;  // never destroyed: used until exit
     return sites;
-}
-
-// Removes enclosing functions: "main.<locals>.Trainer.fit" becomes "Trainer.fit".
-std::string_view without_enclosing(std::string_view name) {
-    constexpr std::string_view kLocals = "<locals>.";
-    const std::size_t at = name.rfind(kLocals);
-    return at == std::string_view::npos ? name : name.substr(at + kLocals.size());
-}
-
-std::string call_text(std::string_view name) {
-    return std::string(name) + (name.ends_with('>') ? "" : "()");
-}
-
-// "train()", without the module.
-std::string function_text(PyObject* function) {
-    const capture::ObjectSummary summary = capture::summarize(function);
-    std::string_view name = summary.name;
-    if (!summary.module.empty() && name.starts_with(summary.module + ".")) {
-        name.remove_prefix(summary.module.size() + 1);
-    }
-    return call_text(without_enclosing(name));
-}
-
-std::string place(const std::string& path, std::uint32_t line) {
-    return path.empty() || line == 0 ? path : path + ":" + std::to_string(line);
-}
-
-bool is_identifier(std::string_view name) {
-    const auto is_letter = [](char c) {
-        return Py_ISALNUM(c) != 0 || c == '_' || static_cast<unsigned char>(c) >= 0x80;
-    };
-    return !name.empty() && Py_ISDIGIT(name.front()) == 0 && std::ranges::all_of(name, is_letter);
-}
-
-bool is_number(std::string_view name) {
-    return !name.empty() && std::ranges::all_of(name, [](char c) { return Py_ISDIGIT(c) != 0; });
-}
-
-// ".name" or, if `name` is not an identifier, a subscript.
-std::string attribute_text(std::string_view name) {
-    if (is_identifier(name)) {
-        return "." + std::string(name);
-    }
-    return is_number(name) ? "[" + std::string(name) + "]" : "['" + std::string(name) + "']";
-}
-
-// The text that, appended to an expression for the holder, yields an expression for the target; ""
-// if there is no such text.
-std::string suffix_of(const Label& label) {
-    switch (label.kind) {
-        case EdgeKind::attribute:
-        case EdgeKind::slot:
-            return attribute_text(label.name);
-        case EdgeKind::member:
-            return is_identifier(label.name) && label.name != "cached_result"
-                       ? attribute_text(label.name)
-                       : "";
-        case EdgeKind::key_value:
-            return label.index == model::kHiddenKey ? "[<str>]" : "['" + label.name + "']";
-        case EdgeKind::partial_argument:
-            return ".args[" + std::to_string(label.index) + "]";
-        case EdgeKind::partial_keyword:
-            return ".keywords['" + label.name + "']";
-        case EdgeKind::opaque_key_value:
-        case EdgeKind::captured_key_value:
-        case EdgeKind::index:
-        case EdgeKind::member_item:  // of a NumPy array: .flat[3], ['name'][3]
-            return model::label_text(label.kind, label.name, label.index);
-        default:
-            return {};
-    }
-}
-
-// For a reference that cannot be written as an expression: its description, and the name of its
-// target.
-std::pair<std::string, std::string> words_of(const Step& step) {
-    const std::string& name = step.label.name;
-    switch (step.label.kind) {
-        case EdgeKind::closure:
-            return {function_text(step.from) + " closure " + name, name};
-        case EdgeKind::default_value:
-            return {function_text(step.from) + " default " + name, name};
-        case EdgeKind::local:
-            return {function_text(step.from) + " local " + name, name};
-        case EdgeKind::hook:
-            return {name, std::string(base::last_part(capture::summarize(step.to).name))};
-        case EdgeKind::dict_key:
-            if (is_cached_call(step)) {
-                return {"cached call", "cached call"};
-            }
-            return {"key", "key"};
-        case EdgeKind::element:
-            return {"element", "element"};
-        case EdgeKind::stack:
-            return {"temporary value", "value"};
-        case EdgeKind::member:
-            return {name == "cached_result" ? "cached result" : name, "result"};
-        default: {
-            const std::string type(base::last_part(capture::type_name(Py_TYPE(step.to))));
-            return {type, type};
-        }
-    }
 }
 
 std::string module_name(PyObject* globals) {
@@ -369,6 +269,16 @@ bool PathText::is_stored_outside(std::size_t at) const {
     return is_instance_attribute(steps_[at]) && store_outside(steps_[at], root_).line != 0;
 }
 
+bool PathText::is_private_to_library(std::size_t at) const {
+    const Step& step = steps_[at];
+    if (!is_instance_attribute(step) || !step.label.name.starts_with('_') ||
+        step.role == model::PartRole::nn_children || is_stored_outside(at)) {
+        return false;
+    }
+    const std::string path = capture::summarize(step.from).path;
+    return !path.empty() && base::origin_of_path(path) != base::Origin::user;
+}
+
 std::string PathText::suffix_at(std::size_t at) const {
     return base::clean_text(suffix_of(steps_[at].label));
 }
@@ -398,6 +308,7 @@ std::string PathText::folded(std::vector<std::string>& holders) const {
     std::string text = root().text;
     std::string variable;  // of the expression that a suffix would continue
     bool is_expression = false;
+    std::size_t start = 0;  // of the expression
     std::size_t first = 0;
     if (is_step_in_root()) {
         variable = first_variable();
@@ -419,12 +330,13 @@ std::string PathText::folded(std::vector<std::string>& holders) const {
             variable = std::string(base::last_part(capture::summarize(steps_[i].from).name));
             is_expression = false;
         }
-        holders[i] = is_expression ? text.substr(text.rfind(kArrow) + kArrow.size()) : variable;
+        holders[i] = is_expression ? text.substr(start) : variable;
         const std::string suffix = suffix_of(steps_[i].label);
         if (!suffix.empty()) {
             const std::string frame = frame_of_traceback(i);
             if (!is_expression) {
                 text.append(kArrow).append(variable);
+                start = text.size() - variable.size();
             }
             text += frame + suffix;
             is_expression = true;
@@ -435,6 +347,7 @@ std::string PathText::folded(std::vector<std::string>& holders) const {
         variable = std::move(name);
         // "train() local model.layers": the text ends with the name of the variable.
         is_expression = text.ends_with(variable);
+        start = text.size() - variable.size();
     }
     return base::clean_text(text);
 }

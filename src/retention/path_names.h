@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "capture/labelers/text.h"
@@ -84,6 +85,24 @@ struct Step {
 // "model.Engine", "function model.Engine.run", "class model.Engine", "module model".
 [[nodiscard]] std::string full_name(PyObject* object);
 
+// An instruction without a full stop; "" if it depends on the program.
+struct Remedy {
+    std::string text;
+    model::RemedyKind kind = model::RemedyKind::release;
+};
+
+[[nodiscard]] inline Remedy release(std::string text) {
+    return {std::move(text), model::RemedyKind::release};
+}
+
+// `text` must state the condition under which the value can be dropped.
+[[nodiscard]] inline Remedy removal(std::string text) {
+    return {std::move(text), model::RemedyKind::removal};
+}
+
+inline constexpr std::string_view kOnceUnneeded = " once it is no longer needed";
+inline constexpr std::string_view kOnceUnused = " once it is no longer used";
+
 // Whether a remedy is for one object, or for several that are stored in the same way.
 enum class Number : std::uint8_t { one, several };
 
@@ -105,9 +124,10 @@ class PathText {
     // The holder of step `at` as folded() writes it: "model.layers". "" if the step is part of the
     // root's text.
     [[nodiscard]] std::string holder_of(std::size_t at) const;
-    // How to remove step `at`, as an instruction without a full stop; "" if that depends on the
-    // program.
-    [[nodiscard]] std::string remedy_for(std::size_t at, Number number) const;
+    // How to remove step `at`.
+    [[nodiscard]] Remedy remedy_for(std::size_t at, Number number) const;
+    // See RetentionPath::filled.
+    [[nodiscard]] double filled() const;
     // How to remove an object from the registry of the interpreter in which the path begins; "" if
     // it begins elsewhere, or if the program cannot remove the object.
     [[nodiscard]] std::string removal_from_registry() const;
@@ -117,6 +137,9 @@ class PathText {
     [[nodiscard]] std::string end_of_thread(const std::set<std::string>& settable) const;
     // True if code outside the holder's class adds the attribute of step `at` to an instance.
     [[nodiscard]] bool is_stored_outside(std::size_t at) const;
+    // True if step `at` is an attribute that begins with an underscore, and that the holder's
+    // class, which is not code of the program, stores itself.
+    [[nodiscard]] bool is_private_to_library(std::size_t at) const;
 
   private:
     // True if the first step is part of the root's text.
@@ -126,24 +149,29 @@ class PathText {
     [[nodiscard]] std::string c_code() const;
     [[nodiscard]] std::string first_variable() const;
     // The rules of remedy_for(); nullopt if a rule does not apply to step `at`.
-    using Rule = std::optional<std::string> (PathText::*)(std::size_t) const;
-    [[nodiscard]] std::optional<std::string> clearing_of_caches(std::size_t at) const;
-    [[nodiscard]] std::optional<std::string> removal_of_hook(std::size_t at) const;
-    [[nodiscard]] std::optional<std::string> end_of_known_owner(std::size_t at) const;
-    [[nodiscard]] std::optional<std::string> removal_from_container(std::size_t at) const;
-    static const std::array<Rule, 4> kRules;
+    using Rule = std::optional<Remedy> (PathText::*)(std::size_t) const;
+    [[nodiscard]] std::optional<Remedy> clearing_of_caches(std::size_t at) const;
+    [[nodiscard]] std::optional<Remedy> removal_of_hook(std::size_t at) const;
+    [[nodiscard]] std::optional<Remedy> end_of_known_owner(std::size_t at) const;
+    [[nodiscard]] std::optional<Remedy> removal_from_container(std::size_t at) const;
+    static const std::array<Rule, 5> kRules;
+    [[nodiscard]] std::optional<Remedy> end_of_private_use(std::size_t at) const;
+    [[nodiscard]] std::string end_method_call(std::size_t at) const;
+    // What ends a callback that a running event loop will call.
+    [[nodiscard]] std::optional<Remedy> end_of_callback(std::size_t at) const;
     // The remedy if no rule applies.
-    [[nodiscard]] std::string removal_of_one(std::size_t at) const;
-    [[nodiscard]] std::string removal_of_several(std::size_t at) const;
+    [[nodiscard]] Remedy removal_of(std::size_t at, Number number) const;
+    [[nodiscard]] Remedy removal_of_one(std::size_t at) const;
+    [[nodiscard]] Remedy removal_of_several(std::size_t at) const;
     // True if step `at` is an attribute whose value is a container, of which the next step is an
     // entry. The entry is not the cut, so several entries refer to the object.
     [[nodiscard]] bool has_several_entries(std::size_t at) const;
     // REQUIRES: has_several_entries(at).
-    [[nodiscard]] std::string removal_of_entries(std::size_t at) const;
+    [[nodiscard]] std::string removal_of_entries(std::size_t at, const std::string& line) const;
     // The attribute of an item that leads to the object: "._out", or "[0]._out" if the item is a
     // tuple; "" if there is none that a program can delete. `item`: the item's step.
     [[nodiscard]] std::string attribute_of_item(std::size_t item) const;
-    [[nodiscard]] std::string removal_of_variable(std::size_t at) const;
+    [[nodiscard]] Remedy removal_of_variable(std::size_t at) const;
     // How to end the thread in which the path begins, if it fills a queue.
     [[nodiscard]] std::string end_of_producer() const;
     [[nodiscard]] std::string copy_of_views(std::size_t at, Number number) const;

@@ -28,12 +28,7 @@ namespace {
 constexpr std::string_view kGradient = ".grad";
 
 bool is_parameter(PyObject* object) {
-    for (PyTypeObject* type = Py_TYPE(object); type != nullptr; type = type->tp_base) {
-        if (capture::name_of_type(type).module == "torch.nn.parameter") {
-            return true;
-        }
-    }
-    return false;
+    return capture::has_base(Py_TYPE(object), "torch.nn.parameter", "");
 }
 
 // Decides which owner of a storage is reported. Prefers an object to a part of another object.

@@ -362,7 +362,9 @@ std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages) {
     for (model::LiveOwner& each : groups) {
         for (model::RetentionPath& path : each.held_by) {
             if (each.owner.count > 1 && !path.group_remedy.empty()) {
-                path.remedy = path.group_remedy;
+                const bool is_removal = path.remedy_kind == model::RemedyKind::removal;
+                path.remedy = path.group_remedy +
+                              (is_removal ? "; if all are needed, store less in each" : "");
             }
         }
     }

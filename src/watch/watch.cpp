@@ -287,6 +287,12 @@ void Watch::project_growth(std::vector<model::GrowingOwner>& growing) {
             each.until_full = static_cast<double>(at->total - at->used_before) / each.rate;
         }
     }
+    // A bounded deque stops growing; the device may have room for all that it can contain.
+    std::erase_if(growing, [&devices](const model::GrowingOwner& each) {
+        const auto at = std::ranges::find(devices, each.owner.device, &model::DeviceMemory::device);
+        return each.bytes_when_full > 0 && at != devices.end() &&
+               each.bytes_when_full - each.bytes <= at->total - at->used_before;
+    });
 }
 
 void Watch::add_census(std::span<const model::LiveOwner> owners, Clock::time_point began) {

@@ -57,7 +57,7 @@ def account_adds_up(device):
 
 def of_torch(label):
     """Whether torch's allocator has reserved the memory of a line."""
-    return label.startswith(("reachable: ", "dead ", "used only by C++", "free", "freed")) and (
+    return label.startswith(("reachable: ", "dead ", "remainder of torch", "free", "freed")) and (
         "other libraries" not in label
     )
 

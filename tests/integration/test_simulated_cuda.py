@@ -47,7 +47,7 @@ ACCOUNTS = {
     "torch": [
         ("reachable: other tensors", 200),
         ("dead in 1 cycle (a collection frees them)", 60),
-        ("used only by C++ code, and rounding of sizes", 40),
+        ("remainder of torch's allocations (C++ code, rounding of sizes)", 40),
         ("freed, but another stream may still use it", 10),
         ("free in partly used segments (fragmented; largest free block 3.0 MiB)", 40),
         ("free in whole segments (empty_cache() returns them)", 50),
@@ -60,7 +60,7 @@ ACCOUNTS = {
     "not in use": [
         ("reachable: other tensors", 200),
         ("dead in 1 cycle (a collection frees them)", 60),
-        ("used only by C++ code, and rounding of sizes", 40),
+        ("remainder of torch's allocations (C++ code, rounding of sizes)", 40),
         ("freed, but another stream may still use it", 10),
         ("free in partly used segments (fragmented; largest free block 3.0 MiB)", 40),
         ("free in whole segments (empty_cache() returns them)", 50),

@@ -46,7 +46,7 @@ EXPECTED = {
     ),
     "host_memory": (
         "Most of the memory does not belong to tensors.",
-        "used only by C++ code, the interpreter and libraries: ",
+        "remainder, owned by no known tensor (C++ code, the interpreter, libraries): ",
     ),
     "model_and_dead_cycles": (
         "A large model, and dead cycles that are a fifth of its size.",

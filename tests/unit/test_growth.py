@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Growth between censuses: census(), Census.diff(), and Report.growing of a watch."""
 
+import collections
 import functools
 import logging
 import re
@@ -57,7 +58,7 @@ def test_growing_variable_is_deleted_only_if_it_is_not_needed(frozen_heap, buffe
 
     report, _ = concatenate()
     [growing] = growing_in(report, "local result")
-    assert growing.remedy.endswith(", if it is no longer needed; otherwise keep less in it")
+    assert growing.remedy.endswith("; if the program needs all of it, store less in it")
 
 
 def test_chain_of_objects_is_cut_between_them(frozen_heap, buffers_are_owners):
@@ -246,9 +247,24 @@ def test_growth_needs_six_censuses(buffers, caplog):
     (warning,) = caplog.records  # logged once
     assert warning.message.startswith(
         f"Tensor memory grows: +1000 B per step: 6 x {__name__}.Buffer on cpu (5.9 KiB), held by "
-        f"module global {__name__}.kept -> kept[0]. "
+        f"module global {__name__}.kept -> kept[0] (one of 6 such paths). "
     )
-    assert warning.message.endswith("remove the items of `kept` that are no longer needed.")
+    assert warning.message.endswith(
+        "remove the items of `kept` that are no longer needed; if the program needs all of it, "
+        "store less in it."
+    )
+
+
+@pytest.mark.parametrize("most, grows", [(20, False), (1 << 50, True)])
+def test_a_bounded_deque_grows_only_if_it_cannot_be_filled(buffers, caplog, most, grows):
+    history = collections.deque(maxlen=most)
+    with cyclewatch.watch(**SETTINGS) as watch:
+        for number in range(8):
+            history.append(Buffer())
+            watch.step(number)
+        growing = growing_in(watch.report(), "local history")
+    assert bool(growing) == grows
+    assert bool(caplog.records) == grows
 
 
 def test_rate_is_per_step_even_if_the_program_counts_from_zero_again(buffers):

@@ -51,9 +51,8 @@ def test_equal_paths_are_one_group():
     )
     assert (first.shape, first.dtype, first.allocated_at) == (None, None, None)
     assert str(first) == (
-        f"3.0 MiB: 3 x owners.Buffer on cpu, other, held by {first.held_by[0]}. To free them, "
-        + first.held_by[0].remedy
-        + "."
+        f"3.0 MiB: 3 x owners.Buffer on cpu, other, held by {first.held_by[0]} (one of 3 such "
+        "paths). To free them, " + first.held_by[0].remedy + "."
     )
     assert repr(first) == f"<LiveOwner {first}>"
     del extra
@@ -64,7 +63,7 @@ def test_an_attribute_of_an_object_in_a_tuple_of_a_list_can_be_cleared():
     [group] = owners()
     assert group.held_by[0].remedy == (
         "remove the items of `layers` that are no longer needed, or set `[0].weight` of those "
-        "that no longer need it to None"
+        "that no longer need it to None; if all are needed, store less in each"
     )
     for item in layers:
         item[0].weight = None
@@ -87,13 +86,13 @@ def test_no_item_of_a_group_is_chosen():
     lists, objects = sorted(owners(), key=lambda owner: owner.count)
     assert objects.held_by[0].remedy == (
         "remove the items of `layers` that are no longer needed, or set `.weight` of those "
-        "that no longer need it to None"
+        "that no longer need it to None; if all are needed, store less in each"
     )
     assert lists.held_by[0].remedy.startswith("remove the items of `layers")
-    assert lists.held_by[0].remedy.endswith("that are no longer needed")
+    assert "that are no longer needed; if all are needed, " in lists.held_by[0].remedy
     del layers[1:]
     (single,) = owners()
-    assert single.held_by[0].remedy == "remove `layers[0]`"
+    assert single.held_by[0].remedy == "remove `layers[0]` once it is no longer needed"
 
 
 def test_small_views_are_copied():
@@ -126,7 +125,7 @@ def test_small_detached_tensors_are_cloned():
         key=lambda each: -each.count,
     )
     assert views.held_by[0].remedy.startswith("store `.clone()` of each view such as `layers[")
-    assert whole.held_by[0].remedy == "remove `layers[3]`"
+    assert whole.held_by[0].remedy == "remove `layers[3]` once it is no longer needed"
 
 
 def test_both_remedies_are_named_if_one_does_not_suffice():

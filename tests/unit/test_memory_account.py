@@ -129,7 +129,8 @@ def verdict(measured, *, reserved=100, allocated=100, fragmented=0, in_use=None)
 def test_the_verdict_names_what_can_be_avoided_first():
     assert verdict(Measured(dead=6, parameter=94)) == (
         "cuda:0: 100 MiB in use, of which 6.0 MiB dead in 1 cycle (a collection frees them): "
-        "cut Engine.callbacks (train.py:12)"
+        "cut Engine.callbacks (train.py:12); 94.0 MiB are reachable: parameters: this is the model "
+        "itself"
     )
     assert "94.0 MiB reachable: parameters: this is the model" in verdict(
         Measured(dead=4, parameter=94)
@@ -146,7 +147,10 @@ def test_the_verdict_names_what_can_be_avoided_first():
         ({"saved_for_backward": 80}, "saved for backward: use torch.no_grad() if you do not"),
         ({"activation": 80}, "activations: use torch.no_grad() if you do not train"),
         ({"gradient": 80}, "gradients: optimizer.zero_grad() frees gradients"),
-        ({"parameter": 20}, "80.0 MiB used only by C++ code, and rounding of sizes: record"),
+        (
+            {"parameter": 20},
+            "80.0 MiB remainder of torch's allocations (C++ code, rounding of sizes): record",
+        ),
     ],
 )
 def test_the_verdict_names_the_largest_line(categories, words):
@@ -250,11 +254,27 @@ def test_fragmentation_explains_an_out_of_memory_error():
     memory.torch.largest_free = None
     memory.requested = 50 * MIB
     assert "fragmentation" not in wording.oom_headline(memory)
-    assert "40.0 MiB" not in wording.oom_report(memory)
-    assert "41,943,040  free in partly used segments (fragmented)" in wording.oom_report(memory)
+    assert "40.0 MiB" not in wording.oom_headline(memory)
+    assert "40.0 MiB  41,943,040  free in partly used segments (fragmented)" in wording.oom_report(
+        memory
+    )
 
 
 def test_measuring_uses_the_same_numbers_as_an_out_of_memory_report():
     leak(500)
     memory = oom_memory.Memory("cpu", None)
     assert (memory.dead, memory.cycles, memory.torch) == (500, 1, None)
+
+
+def test_a_global_that_holds_a_graph_is_named_before_checkpointing():
+    def of(root):
+        measured = Measured(saved_for_backward=80, parameter=20)
+        path = types.SimpleNamespace(root=types.SimpleNamespace(kind=root), remedy=None)
+        measured.owners[0].held_by = [path]
+        measured.owners[0].count = 10
+        return verdict(measured)
+
+    of_global = of("module global")
+    assert ", is held by " in of_global and "(one of 10 such paths)" in of_global
+    assert of_global.index(".detach()") < of_global.index("torch.utils.checkpoint")
+    assert "held by" not in of("local variable")  # the running step needs its graph

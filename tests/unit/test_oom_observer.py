@@ -111,8 +111,8 @@ def test_handled_failure_is_reported(torch, autopsy):
     assert isinstance(kept, Buffer)
     assert text.startswith(
         "out of memory on cuda:0: 20.0 MiB requested, 3.3 MiB of 8.0 GiB in use, of which 977 KiB "
-        "reachable from Python; 977 KiB dead in 1 cycle (a collection frees them); 1.4 MiB used "
-        "only by C++ code\n"
+        "reachable from Python; 977 KiB dead in 1 cycle (a collection frees them); 1.4 MiB "
+        "remainder of torch's allocations (C++ code)\n"
     )
     assert "Buffer.me -> Buffer" in text
 
@@ -218,7 +218,9 @@ def test_note_uses_the_report_of_the_observer(torch, clock, tmp_path):
         del buffer  # dead now, but not when the allocation failed
         raise error
     (note,) = caught.value.__notes__
-    assert "977 KiB reachable from Python; 2.4 MiB used only by C++ code" in note
+    assert (
+        "977 KiB reachable from Python; 2.4 MiB remainder of torch's allocations (C++ code)" in note
+    )
 
 
 def test_failure_that_was_not_observed_is_examined(torch, autopsy, clock):

@@ -20,7 +20,7 @@ from cyclewatch import oom_memory
 
 pytestmark = pytest.mark.usefixtures("buffers_are_owners")
 
-ROW = re.compile(r"^ +(-?[\d,]+)  (.+)$", re.MULTILINE)
+ROW = re.compile(r"^ +-?[\d.]+ \w+ +(-?[\d,]+)  (.+)$", re.MULTILINE)
 
 
 def leak():
@@ -28,7 +28,7 @@ def leak():
     buffer.me = buffer
 
 
-REST = "used only by C++ code, the interpreter and libraries"
+REST = "remainder, owned by no known tensor"
 
 
 def rows(text):
@@ -307,7 +307,7 @@ def test_uncaught_error_is_not_annotated_with_oom_false(main_interpreter, tmp_pa
 # Fills its memory under RLIMIT_AS, through a cycle or by holding tensors.
 LIMITED = Path(__file__).parents[1] / "integration" / "programs" / "out_of_memory.py"
 MIB = 1 << 20
-LINE_WITH_NUMBER = re.compile(r"^ +([\d,]+)  ([^(\n]+?)(?: \(|$)", re.MULTILINE)
+LINE_WITH_NUMBER = re.compile(r"^ +\S+ \w+ +([\d,]+)  ([^(\n]+?)(?: \(|$)", re.MULTILINE)
 
 
 def run_under_limit(interpreter, folder, how, size=32):

@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Remedies of why_alive() for references that a program cannot or should not simply delete."""
 
+import asyncio
+import contextvars
+import gc
+import itertools
 import queue
 import re
 import sys
 import threading
 import traceback
 import weakref
+from multiprocessing import util
 
 import pytest
+from owners import Buffer
 
 import cyclewatch
 
@@ -42,7 +48,10 @@ def stored_under_keys(*units):
 def test_several_keys_of_a_dict_are_removed_without_the_dict():
     reference = stored_under_keys("m", "km")
     remedy = cyclewatch.why_alive(reference)[0].remedy
-    assert remedy == "remove the entries of `areas` that refer to it, or call `areas.clear()`"
+    assert remedy == (
+        "remove the entries of `areas` that refer to it once they are no longer needed, or call "
+        "`areas.clear()` if none is"
+    )
     exec(codes(remedy)[-1])
     assert reference() is None
 
@@ -51,7 +60,9 @@ def test_a_key_of_a_dict_is_removed_with_its_entry():
     reference = stored_under_keys("m")
     (path,) = cyclewatch.why_alive(reference)
     assert path.cut_frees
-    assert path.remedy == "remove the entry of `areas` whose key refers to it"
+    assert path.remedy == (
+        "remove the entry of `areas` whose key refers to it once it is no longer needed"
+    )
     (key,) = areas
     del areas[key], key
     assert reference() is None
@@ -63,7 +74,10 @@ def test_several_items_of_a_list_are_removed_without_the_list():
     reference = weakref.ref(grid)
     del grid
     remedy = cyclewatch.why_alive(reference)[0].remedy
-    assert remedy == "remove the items of `rows` that refer to it, or call `rows.clear()`"
+    assert remedy == (
+        "remove the items of `rows` that refer to it once they are no longer needed, or call "
+        "`rows.clear()` if none is"
+    )
     exec(codes(remedy)[-1])
     assert reference() is None
 
@@ -160,9 +174,166 @@ def test_a_finalizer_is_detached():
     del grid
     (path,) = cyclewatch.why_alive(reference)
     assert path.remedy == (
-        "call `detach()` of the `weakref.finalize` object, or pass it a function and arguments "
-        "that do not refer to the object"
+        "pass `weakref.finalize` a function and arguments that do not refer to the object, because "
+        "otherwise it runs only at exit, or call `detach()` of it if it need not run"
     )
     assert path.cut_frees
     closer.detach()
     assert reference() is None
+
+
+def test_a_multiprocessing_finalizer_is_called_or_cancelled():
+    grid = Grid()
+    closer = util.Finalize(None, lambda opened: None, args=(grid,), exitpriority=1)
+    reference = weakref.ref(grid)
+    del grid
+    path = cyclewatch.why_alive(reference)[0]
+    assert path.remedy.startswith("call the `multiprocessing.util.Finalize` object once")
+    closer()
+    assert reference() is None
+
+
+def test_the_items_of_itertools_cycle_cannot_be_removed():
+    """Only C code reaches the list in which it keeps them."""
+    batches = itertools.cycle([Grid() for _ in range(3)])
+    reference = weakref.ref(next(batches))
+    next(batches)
+    path = next(p for p in cyclewatch.why_alive(reference, 2) if "saved" in str(p))
+    assert path.remedy.startswith("start a new iteration over the data")
+    assert "`while True: yield from data`" in path.remedy
+
+
+def test_an_item_that_only_c_code_reaches_is_not_removed():
+    rows.append(iter([Grid()]))
+    reference = weakref.ref(gc.get_referents(rows[0])[0][0])
+    path = cyclewatch.why_alive(reference)[0]
+    assert str(path).endswith("rows[0].iterable[0]")
+    assert path.remedy == "remove `rows[0]` once it is no longer needed"
+    del rows[0]
+    assert reference() is None
+
+
+def test_a_running_loop_is_not_asked_to_run():
+    async def serve():
+        grid = Grid()
+        asyncio.get_running_loop().call_later(3600, print, grid)
+        reference = weakref.ref(grid)
+        del grid
+        path = cyclewatch.why_alive(reference)[0]
+        asyncio.get_running_loop()._scheduled[0].cancel()
+        return path, reference
+
+    path, reference = asyncio.run(serve())
+    assert path.remedy.startswith("call `cancel()` of the handle that `call_later()`")
+    assert reference() is None
+
+
+def test_a_private_attribute_of_a_library_is_not_changed():
+    """asyncio calls `*self._args`, so that None would raise TypeError."""
+    loop = asyncio.new_event_loop()
+    loop.close()
+    timer = asyncio.TimerHandle(0, print, (Grid(),), loop)
+    reference = weakref.ref(timer._args[0])
+    (path,) = cyclewatch.why_alive(reference)
+    assert str(path).endswith("timer._args[0]")
+    assert path.remedy.startswith("delete the variable `timer`")
+    rows.append(timer)
+    areas["timer"] = timer
+    del timer
+    path = cyclewatch.why_alive(reference)[0]
+    assert path.remedy == "call `rows[0].cancel()` once it is no longer needed"
+    exec(codes(path.remedy)[0])
+    assert reference() is None
+
+
+class Engine:
+    def __init__(self):
+        self.cache = [Grid()]
+        self.last = Grid()
+
+    def reset(self):
+        self.last = None
+        self.cache.clear()
+
+
+def test_the_method_of_the_holder_that_ends_the_use_is_named():
+    engine = Engine()
+    cached, last = (weakref.ref(each) for each in (engine.cache[0], engine.last))
+    remedies = [cyclewatch.why_alive(each)[0].remedy for each in (cached, last)]
+    assert all(", or call `engine.reset()`" in remedy for remedy in remedies)
+    exec(codes(remedies[0])[1])
+    assert (cached(), last()) == (None, None)
+
+
+def test_a_timer_of_a_running_loop_gets_its_own_context():
+    async def request():
+        grid = Grid()
+        current.set(grid)
+        timers.append(asyncio.get_running_loop().call_later(3600, int))
+        return weakref.ref(grid)
+
+    async def serve():
+        reference = await asyncio.create_task(request())
+        path = cyclewatch.why_alive(reference)[0]
+        timers.pop().cancel()
+        return path
+
+    timers = []
+    current = contextvars.ContextVar("current")
+    path = asyncio.run(serve())
+    if "_scheduled" in str(path):
+        assert path.remedy.startswith("pass `context=contextvars.Context()` to the call that")
+    else:
+        assert "context=contextvars.Context()" in path.remedy
+
+
+def test_both_the_hook_and_what_it_collects_are_named():
+    torch = pytest.importorskip("torch")
+    layer = torch.nn.Identity()
+
+    def observe():
+        outputs = []
+        handle = layer.register_forward_hook(lambda *given: outputs.append(given[2]))
+        return outputs, handle
+
+    outputs, handle = observe()
+    reference = weakref.ref(layer(torch.ones(3)))
+    del outputs
+    path = cyclewatch.why_alive(reference)[0]
+    assert path.cut.label == "[0]"
+    assert re.fullmatch(
+        r"keep the handle that the registration of the forward hook returns, and call "
+        r"`handle.remove\(\)` once the hook is no longer needed; while it is, remove "
+        r"`outputs\[0\]` once it is no longer needed",
+        path.remedy,
+    )
+    handle.remove()
+    assert reference() is None
+
+
+def test_the_attribute_that_stores_a_memoryview_is_the_cut(buffers_are_owners):
+    """The field of the view that refers to the object is C code's."""
+
+    class Message(bytearray):
+        """Supports the buffer protocol and attributes."""
+
+    def leak():
+        message = Message(64)
+        message.tensor = Buffer(1 << 20)
+        message.view = memoryview(message)
+
+    gc.collect()
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        leak()
+        gc.collect()
+    [finding] = watch.report().findings
+    assert finding.cut.label == ".view"
+    assert ".obj" in finding.title and "C field" not in finding.title
+
+
+def test_the_account_names_the_dict_whose_keys_hold_the_memory(buffers_are_owners):
+    for number in range(4):
+        areas[Buffer(1 << 40)] = number
+    account = cyclewatch.memory("cpu")
+    assert "remove the items of `areas` that are no longer needed" in account.verdict
+    assert "(one of 4 such paths)" in account.verdict

@@ -99,8 +99,8 @@ def test_local_variable_of_an_outer_function():
     assert path.remedy.removesuffix(
         ", or delete the variable `model`, which its function does not read again"
     ) in (
-        "delete `model.part` or set it to None",
-        f"delete `model.part` or set it to None {stored}",
+        "set `model.part` to None once it is no longer used",
+        f"set `model.part` to None {stored} once it is no longer used",
     )
 
 
@@ -197,7 +197,7 @@ def test_an_attribute_that_other_code_added_is_the_cut():
     line = remember.__code__.co_firstlineno + 1
     assert path.cut.location == f"{__file__}:{line}"
     assert path.remedy == (
-        f"delete `shared[0].remembered` or set it to None (test_retention.py:{line})"
+        f"set `shared[0].remembered` to None (test_retention.py:{line}) once it is no longer used"
     )
 
 
@@ -237,7 +237,7 @@ def test_a_view_of_the_whole_array_is_not_copied():
     numpy = pytest.importorskip("numpy")
     shared.append(numpy.zeros((4, 1000)).reshape(1000, 4))
     (path,) = cyclewatch.why_alive(shared[0].base)
-    assert path.remedy == "remove `shared[0]`"
+    assert path.remedy == "remove `shared[0]` once it is no longer needed"
 
 
 @pytest.mark.parametrize("rows", [1, 4])
@@ -270,7 +270,9 @@ def test_all_hooks_are_removed_rather_than_the_module():
     recorder, handles = experiment()
     path = cyclewatch.why_alive(recorder)[0]
     assert path.cut.label == "forward hook" and path.cut_frees
-    assert path.remedy.endswith("call `handle.remove()` of all of them")
+    assert path.remedy.endswith(
+        "call `handle.remove()` of all of them once the hooks are no longer needed"
+    )
     for handle in handles:
         handle.remove()
     assert recorder() is None
@@ -365,7 +367,7 @@ def test_a_hook_is_removed_rather_than_what_it_uses():
     assert path.cut.label == "forward hook"
     assert path.remedy == (
         "keep the handle that the registration of the forward hook returns, and call "
-        "`handle.remove()`"
+        "`handle.remove()` once the hook is no longer needed"
     )
 
 
@@ -581,11 +583,12 @@ def test_a_bounded_deque_names_its_limit():
     shared.append(collections.deque([Thing()], maxlen=3000))
     path = cyclewatch.why_alive(weakref.ref(shared[0][0]))[0]
     assert path.remedy == (
-        "lower `maxlen` of the deque `shared[0]`, which keeps at most 3,000 objects"
+        "lower `maxlen` of the deque `shared[0]` if fewer than its 3,000 items are needed; it "
+        "keeps no more than these"
     )
     shared[0] = collections.deque([Thing()])
     path = cyclewatch.why_alive(weakref.ref(shared[0][0]))[0]
-    assert path.remedy == "remove `shared[0][0]`"
+    assert path.remedy == "remove `shared[0][0]` once it is no longer needed"
 
 
 def test_an_item_of_a_queue_is_taken():
@@ -665,7 +668,7 @@ def test_an_array_in_a_tuple_that_the_collector_has_stopped_tracking():
     assert not gc.is_tracked(shared[0])
     (path,) = cyclewatch.why_alive(reference)
     assert str(path).endswith("shared -> shared[0][1][1]")
-    assert path.remedy == "remove `shared[0]`"
+    assert path.remedy == "remove `shared[0]` once it is no longer needed"
     del shared[0]
     assert reference() is None
 
@@ -1190,7 +1193,9 @@ def test_the_end_of_a_call_in_a_thread_frees_what_only_the_thread_holds():
     thread.join()
     assert path.cut_frees
     assert re.fullmatch(
-        r"end the call of `.*work\(\)` in thread `loader` \(test_retention.py:[0-9]+\)", path.remedy
+        r"end the call of `.*work\(\)` in thread `loader` \(test_retention.py:[0-9]+\) "
+        "if it is no longer needed",
+        path.remedy,
     )
     assert reference() is None
 

@@ -157,6 +157,16 @@ PyTypeObject* base_named(PyTypeObject* type, const char* name) noexcept {
     return type;
 }
 
+bool has_base(PyTypeObject* type, std::string_view module, std::string_view qualname) {
+    for (; type != nullptr; type = type->tp_base) {
+        const TypeName name = name_of_type(type);
+        if (name.module == module && (qualname.empty() || name.qualname == qualname)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool has_tp_name(const PyTypeObject* type, const char* name) noexcept {
     return std::strcmp(type->tp_name, name) == 0;
 }

@@ -67,6 +67,10 @@ struct TypeName {
 // Returns the first of `type` and its bases whose `tp_name` is `name`; null if there is none.
 [[nodiscard]] PyTypeObject* base_named(PyTypeObject* type, const char* name) noexcept;
 
+// True if the type or one of its bases is the class `qualname` of the module, or any class of the
+// module if `qualname` is empty.
+[[nodiscard]] bool has_base(PyTypeObject* type, std::string_view module, std::string_view qualname);
+
 // True if `tp_name` is `name`. Stops reading `tp_name` at the first difference.
 [[nodiscard]] bool has_tp_name(const PyTypeObject* type, const char* name) noexcept;
 

@@ -119,7 +119,9 @@ TEST(GrowthTracker, FindsContainersWhoseItemsDiffer) {
     EXPECT_EQ(growing[0].owner.count, 8U);
     EXPECT_EQ(growing[0].owner.shape, "");
     EXPECT_EQ(growing[0].bytes, 116U);
-    EXPECT_EQ(growing[0].remedy, "remove the items of `model.cache`");
+    EXPECT_EQ(
+        growing[0].remedy,
+        "remove the items of `model.cache`; if the program needs all of it, store less in it");
 }
 
 // The results of a program grow faster than one group of the graph that should not be kept.
@@ -129,6 +131,7 @@ TEST(GrowthTracker, ListsAGraphBeforeDataThatGrowsSlightlyFaster) {
         std::vector<model::LiveOwner> census{
             group("results", 7 * step), group("state", 3 * step), group("data", 20 * step)};
         census[0].held_by.front().remedy = "call `results.clear()`";
+        census[0].held_by.front().remedy_kind = model::RemedyKind::release;
         census[1].category = model::OwnerCategory::activation;
         tracker.add(static_cast<double>(step), census, model::GrowthUnit::step, 0);
     }
@@ -136,6 +139,8 @@ TEST(GrowthTracker, ListsAGraphBeforeDataThatGrowsSlightlyFaster) {
     ASSERT_EQ(growing.size(), 3U);
     EXPECT_EQ(growing[0].held_by, "data");
     EXPECT_EQ(growing[1].held_by, "state");
+    EXPECT_EQ(growing[1].keeps_graph, true);
+    EXPECT_EQ(growing[0].keeps_graph, std::nullopt);
     EXPECT_EQ(growing[2].remedy, "call `results.clear()`");
 }
 

@@ -25,7 +25,7 @@ def test_account_of_a_process_that_does_not_use_cyclewatch(command, remote_exec,
     assert " in use, of which " in verdict
     sizes = {}
     for line in lines[lines.index("Bytes:") + 1 : lines.index("", 1 + lines.index("Bytes:"))]:
-        size, label = line.split(None, 1)
+        _, _, size, label = line.split(None, 3)
         sizes[label] = int(size.replace(",", ""))
     peak = sizes.pop("peak of resident memory")
     in_use = sizes.pop("in use (resident memory)")
@@ -98,7 +98,7 @@ def test_a_cuda_device_is_divided_from_the_counters_of_the_process(monkeypatch):
     monkeypatch.setattr(remote_process, "examine", lambda *_: repr(answer).encode())
     account = memory_command.examine(1, "cuda:1", 1.0)
     assert account.lines == [
-        ("used only by C++ code, and rounding of sizes", 60 * mib),
+        ("remainder of torch's allocations (C++ code, rounding of sizes)", 60 * mib),
         ("free in partly used segments (fragmented; largest free block 20.0 MiB)", 30 * mib),
         ("free in whole segments (empty_cache() returns them)", 10 * mib),
         ("used by CUDA contexts, other libraries and other processes", 600 * mib),

@@ -185,6 +185,7 @@ export interface GrowingOwner {
     census_bytes: number[]; // The total size in bytes in each of the latest censuses (at most six), oldest first. The last size is the current one.
     graph_nodes?: number; // The number of nodes of the autograd graphs that the tensors keep alive. The memory of the nodes is not included in the size and the rate. Missing if that number is not growing.
     graph_nodes_rate?: number; // Additional nodes per `unit`; missing if `graph_nodes` is.
+    keeps_graph?: boolean; // True if the tensors are stored together with the autograd graph that computed them; missing if they are not.
     remedy?: string; // How to stop the growth; missing if that is not known.
 }
 
@@ -201,7 +202,7 @@ export interface Path {
     references: Reference[]; // The references in order; the last one refers to the object. Attribute dicts, closures and the dicts of an ``nn.Module`` are not shown as separate objects.
     cut?: Reference; // The reference to remove; missing if the program cannot remove any reference of the path.
     cut_frees: boolean; // Whether removing `cut`, or following `remedy`, frees the object: at once, or at the next collection if the object is part of a cycle. False if another path does not contain `cut`. Also False if C++ objects, such as an autograd graph, may refer to the object.
-    remedy?: string; // How to remove `cut`, such as 'delete `model.cache` or set it to None (train.py:12)'; missing if that is not known.
+    remedy?: string; // How to remove `cut`, such as 'set `model.cache` to None (train.py:12) once it is no longer used'. If only the program knows whether it needs the value, the text states this condition; missing if that is not known.
     text: string; // The path, written as Python code on one line.
 }
 
