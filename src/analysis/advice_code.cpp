@@ -16,7 +16,7 @@ namespace {
 // code that stores the attribute nor the class has a known location, for example because the class
 // is not written in Python. If the value is stored directly in `__dict__`, or may be because no
 // assignment is known, the property's setter would not be called, so there is no property.
-std::string code_of_back_pointer(const CollapsedGraph& graph, std::uint32_t edge) {
+std::string code_of_back_pointer(const CollapsedGraph& graph, EdgeIx edge) {
     const model::EdgeKind kind = graph.edges[edge].label.kind;
     const bool is_slot = kind == model::EdgeKind::slot;
     const model::AttributeSite* const site = site_of(graph, edge);
@@ -47,18 +47,18 @@ std::string code_of_back_pointer(const CollapsedGraph& graph, std::uint32_t edge
 
 }  // namespace
 
-std::string name_in_text(const CollapsedGraph& graph, std::uint32_t node) {
+std::string name_in_text(const CollapsedGraph& graph, NodeIx node) {
     const std::string name = short_name(graph, node);
     return advice::is_function(full_name(graph, node)) ? "`" + name + "`" : name;
 }
 
-bool is_declared_field(const CollapsedGraph& graph, std::uint32_t edge) {
+bool is_declared_field(const CollapsedGraph& graph, EdgeIx edge) {
     const model::AttributeSite* const site = site_of(graph, edge);
     return site != nullptr && site->is_generated;
 }
 
 std::string method_of(const CollapsedGraph& graph, const Candidate& candidate) {
-    const std::uint32_t holder = graph.edges[candidate.edges.front()].holder;
+    const NodeIx holder = graph.edges[candidate.edges.front()].holder;
     return is_method_of_class(graph, holder) &&
                    candidate.evidence->pattern == patterns::kBoundMethod.pattern
                ? short_name(graph, holder)
@@ -71,7 +71,7 @@ bool is_first_argument_of_partial(const CollapsedGraph& graph, const Candidate& 
 }
 
 std::string code_of(const CollapsedGraph& graph, const Candidate& candidate) {
-    const std::uint32_t edge = candidate.edges.front();
+    const EdgeIx edge = candidate.edges.front();
     if (weak_targets_of(graph, candidate).edge != kNone) {
         return "";
     }

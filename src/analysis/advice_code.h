@@ -18,10 +18,10 @@ inline constexpr const char* kCallWithObject =
     "lambda *args, **kwargs: function(ref(), *args, **kwargs)";
 
 // The short name. Function names are in backquotes, because they may read like ordinary words.
-[[nodiscard]] std::string name_in_text(const CollapsedGraph& graph, std::uint32_t node);
+[[nodiscard]] std::string name_in_text(const CollapsedGraph& graph, NodeIx node);
 
 // True for an attribute that generated code sets, such as a field of a dataclass.
-[[nodiscard]] bool is_declared_field(const CollapsedGraph& graph, std::uint32_t edge);
+[[nodiscard]] bool is_declared_field(const CollapsedGraph& graph, EdgeIx edge);
 
 // The name of the bound method that holds the reference. Empty if the bound callable is not defined
 // in a class: plain functions and classes can be bound to an object, too.

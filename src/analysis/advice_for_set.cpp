@@ -17,7 +17,7 @@ namespace {
 // space. Empty if the code for the first reference already shows it.
 std::string advice_for_other_slots(const CollapsedGraph& graph, const Cut& cut) {
     const auto is_slot = [&](const Candidate& kind) {
-        const std::uint32_t edge = kind.edges.front();
+        const EdgeIx edge = kind.edges.front();
         return graph.edges[edge].label.kind == model::EdgeKind::slot &&
                !is_declared_field(graph, edge);
     };

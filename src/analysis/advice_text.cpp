@@ -31,7 +31,7 @@ std::string file_of(const std::string& location) {
 
 // "Engine.callbacks[0]", "<lambda>.closure:self (train.py:12)"
 std::string named(const CollapsedGraph& graph, const Candidate& candidate) {
-    const std::uint32_t edge = candidate.edges.front();
+    const EdgeIx edge = candidate.edges.front();
     std::string text = dotted(graph, edge);
     if (candidate.keeper != kNone) {
         text = dotted(graph, candidate.keeper) +
@@ -57,12 +57,12 @@ const advice::Words& words_of(const Evidence& evidence) {
 // the code that created or stored a bound method is unknown: the origin of the method's class does
 // not matter.
 std::optional<Origin> origin_of_code(const CollapsedGraph& graph, const Candidate& candidate) {
-    const std::uint32_t edge = candidate.edges.front();
+    const EdgeIx edge = candidate.edges.front();
     const std::string location = location_of(graph, edge, candidate.keeper);
     if (!location.empty()) {
         return base::origin_of_path(base::path_of_location(location));
     }
-    const std::uint32_t holder = graph.edges[edge].holder;
+    const NodeIx holder = graph.edges[edge].holder;
     const bool is_unknown = graph.is(holder, model::NodeKind::bound_method) ||
                             candidate.evidence == &patterns::kOwnMethod;
     return is_unknown ? std::nullopt : std::optional(origin_of(graph, holder));
@@ -72,16 +72,16 @@ std::optional<Origin> origin_of_code(const CollapsedGraph& graph, const Candidat
 // which end of the reference is the parent. In that case, the graph does not show whether the
 // reference can safely be made weak.
 bool is_only_owner(const CollapsedGraph& graph, const Candidate& candidate) {
-    const std::uint32_t target = graph.targets[candidate.edges.front()];
+    const NodeIx target = graph.targets[candidate.edges.front()];
     const auto own = std::ranges::count_if(
-        candidate.edges, [&](std::uint32_t edge) { return graph.targets[edge] == target; });
+        candidate.edges, [&](EdgeIx edge) { return graph.targets[edge] == target; });
     const bool is_unknown = candidate.evidence->pattern == patterns::kMutual.pattern &&
                             candidate.evidence->weight < patterns::kKnownDirection;
     return (is_unknown || is_container(graph, target)) &&
            graph.references_to[target] == static_cast<std::uint64_t>(own);
 }
 
-advice::Slots slots_of(const CollapsedGraph& graph, std::uint32_t edge) {
+advice::Slots slots_of(const CollapsedGraph& graph, EdgeIx edge) {
     std::string label = label_of(graph, edge);
     const std::string_view name = graph.label_name(edge);
     return {name_in_text(graph, graph.edges[edge].holder),
@@ -157,7 +157,7 @@ std::string advice_for_other_patterns(const CollapsedGraph& graph, const Cut& cu
             continue;
         }
         patterns.push_back(kind.evidence->pattern);
-        const std::uint32_t edge = kind.edges.front();
+        const EdgeIx edge = kind.edges.front();
         text += " For `" + label_of(graph, edge) + "` of " +
                 name_in_text(graph, graph.edges[edge].holder) + ": " +
                 text_for(graph, kind, &advice::Words::advice) + code_of(graph, kind);
@@ -166,9 +166,9 @@ std::string advice_for_other_patterns(const CollapsedGraph& graph, const Cut& cu
 }
 
 // "`Model.w`", by the attribute of another object that refers to `node`; otherwise its class.
-std::string name_by_attribute(const CollapsedGraph& graph, std::uint32_t node) {
+std::string name_by_attribute(const CollapsedGraph& graph, NodeIx node) {
     std::string name;
-    for (std::uint32_t e = 0; e < graph.targets.size(); ++e) {
+    for (const EdgeIx e : graph.all_edges()) {
         const model::EdgeKind kind = graph.edges[e].label.kind;
         const bool is_attribute =
             kind == model::EdgeKind::attribute || kind == model::EdgeKind::slot;
@@ -186,15 +186,13 @@ std::string name_by_attribute(const CollapsedGraph& graph, std::uint32_t node) {
 // "the post-accumulate-grad hook of `Model.w`", if the holder of the candidate's first reference,
 // or a function of a library that calls it, is registered as one; otherwise "".
 std::string hook_of(const CollapsedGraph& graph, const Candidate& candidate) {
-    const std::uint32_t holder = graph.edges[candidate.edges.front()].holder;
-    const auto calls_holder = [&](std::uint32_t hook) {
-        const auto captured =
-            std::span(graph.targets)
-                .subspan(graph.first[hook], graph.first[hook + 1] - graph.first[hook]);
+    const NodeIx holder = graph.edges[candidate.edges.front()].holder;
+    const auto calls_holder = [&](NodeIx hook) {
+        const std::span<const NodeIx> captured = graph.targets_of(hook);
         return hook == holder ||
                (calls_user_function(graph, hook) && std::ranges::count(captured, holder) != 0);
     };
-    for (std::uint32_t e = 0; e < graph.targets.size(); ++e) {
+    for (const EdgeIx e : graph.all_edges()) {
         if (calls_holder(graph.targets[e]) && graph.edges[e].label.kind == model::EdgeKind::hook) {
             return "the " + std::string(graph.label_name(e)) + " of " +
                    name_by_attribute(graph, graph.edges[e].holder);
@@ -217,7 +215,7 @@ std::string advice_for_hook(const CollapsedGraph& graph, const Cut& cut, const s
 
 // A call to the cleanup method of `node`, such as "`Engine.close()`". In that method, a program
 // could clear all references to `node`. Empty if the class has no such method.
-std::string clearing_method_of(const CollapsedGraph& graph, std::uint32_t node) {
+std::string clearing_method_of(const CollapsedGraph& graph, NodeIx node) {
     const std::string_view name =
         node == kNone ? std::string_view{} : graph.raw->text(graph.node(node).end_method);
     return name.empty() ? "" : "`" + short_name(graph, node) + "." + std::string(name) + "()`";

@@ -2,7 +2,6 @@
 #include "analysis/analyze.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -20,29 +19,21 @@
 #include "analysis/shortest_cycle.h"
 #include "analysis/signature.h"
 #include "base/union_find.h"
-#include "graph/strong_components.h"
 #include "model/mistake.h"
 
 namespace cyclewatch::analysis {
 namespace {
 
-std::vector<char> owner_nodes(const model::Observation& observation) {
-    std::vector<char> is_owner(observation.graph.nodes.size(), 0);
+CollapsedGraph canonical_graph(const model::Observation& observation, bool collectable) {
+    IndexSet<model::NodeId> owners(observation.graph.nodes.size());
     for (const model::DeviceOwner& owner : observation.owners) {
-        is_owner[index_of(owner.node)] = 1;
+        owners.insert(owner.node);
     }
-    return is_owner;
-}
-
-CollapsedGraph canonical_graph(const model::Observation& observation,
-                               const std::vector<char>& is_owner,
-                               bool collectable) {
-    CollapsedGraph graph = collapse(observation.graph, is_owner);
+    CollapsedGraph graph = collapse(observation.graph, owners);
     graph.collectable = collectable;
-    std::vector<std::uint64_t> weight(graph.nodes(), 0);
+    IndexedVector<NodeIx, std::uint64_t> weight(graph.size(), 0);
     for (const model::DeviceOwner& owner : observation.owners) {
-        weight[graph.collapsed_of[index_of(owner.node)]] +=
-            observation.storages[index_of(owner.storage)].bytes + 1;
+        weight[graph.node_of(owner)] += observation.storage_of(owner).bytes + 1;
     }
     canonicalize(graph, weight);
     return graph;
@@ -50,25 +41,23 @@ CollapsedGraph canonical_graph(const model::Observation& observation,
 
 // The components to report, sorted by retained bytes (descending), then by colour (see
 // canonical_order.h).
-std::vector<std::uint32_t> reported_components(const CollapsedGraph& graph,
-                                               const graph::StrongComponents& components,
-                                               const RetainedSize& retained) {
-    std::vector<std::uint64_t> color(components.count(), 0);
-    std::vector<bool> leads(components.count(), false);
-    for (std::uint32_t node = 0; node < graph.nodes(); ++node) {
+std::vector<ComponentIx> reported_components(const CollapsedGraph& graph,
+                                             const Components& components,
+                                             const RetainedSize& retained) {
+    IndexedVector<ComponentIx, std::uint64_t> color(components.count(), 0);
+    IndexedVector<ComponentIx, bool> leads(components.count(), false);
+    for (const NodeIx node : graph.all_nodes()) {
         color[components.of[node]] += graph.color[node];
         leads[components.of[node]] = retained.leads_to_released(node);
     }
-    std::vector<std::uint32_t> reported;
-    for (std::uint32_t c = 0; c < components.count(); ++c) {
+    std::vector<ComponentIx> reported;
+    for (const ComponentIx c : components.all()) {
         if (components.cyclic[c] && leads[c]) {
             reported.push_back(c);
         }
     }
-    std::stable_sort(reported.begin(), reported.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return std::tuple(retained.held_by(b), color[a]) <
-               std::tuple(retained.held_by(a), color[b]);
-    });
+    std::ranges::stable_sort(
+        reported, {}, [&](ComponentIx c) { return std::tuple(~retained.held_by(c), color[c]); });
     return reported;
 }
 
@@ -76,25 +65,21 @@ std::vector<std::uint32_t> reported_components(const CollapsedGraph& graph,
 // (union-find). The builder that comes first in the order of model::ranks_before() absorbs the
 // others and keeps its description. Returns the new index of each builder. Must be called once,
 // after all occurrences have been counted and before attribute_shared_storages().
-std::vector<std::uint32_t> merge_findings(std::vector<FindingBuilder>& builders) {
+IndexedVector<FindingIx, FindingIx> merge_findings(Builders& builders) {
     base::UnionFind groups(builders.size());
     std::unordered_map<std::string, std::uint32_t> with_key;
-    for (std::uint32_t b = 0; b < builders.size(); ++b) {
+    for (const FindingIx b : builders.indexes()) {
+        const auto number = static_cast<std::uint32_t>(b);
         for (std::string& key : model::mistake_keys(builders[b].finding())) {
-            groups.unite(b, with_key.try_emplace(std::move(key), b).first->second);
+            groups.unite(number, with_key.try_emplace(std::move(key), number).first->second);
         }
     }
-    std::vector<std::uint32_t> order(builders.size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
-        return model::ranks_before(builders[a].finding(), builders[b].finding());
-    });
-    std::vector<std::uint32_t> index(builders.size());
-    std::vector<FindingBuilder> merged;
-    std::unordered_map<std::uint32_t, std::uint32_t> merged_of;  // by root
-    for (const std::uint32_t b : order) {
+    IndexedVector<FindingIx, FindingIx> index(builders.size());
+    Builders merged;
+    std::unordered_map<std::uint32_t, FindingIx> merged_of;  // by root
+    for (const FindingIx b : ranked(builders)) {
         const auto [entry, fresh] =
-            merged_of.try_emplace(groups.find(b), static_cast<std::uint32_t>(merged.size()));
+            merged_of.try_emplace(groups.find(static_cast<std::uint32_t>(b)), merged.end_index());
         index[b] = entry->second;
         if (fresh) {
             merged.push_back(std::move(builders[b]));
@@ -115,37 +100,35 @@ class Analysis {
   public:
     Analysis(const model::Observation& observation, bool collectable)
         : observation_(observation),
-          is_owner_(owner_nodes(observation_)),
-          graph_(canonical_graph(observation_, is_owner_, collectable)),
-          components_(graph::strong_components(graph_.view())),
+          graph_(canonical_graph(observation_, collectable)),
+          components_(graph::strong_components(graph_)),
           retained_(graph_, components_, observation_),
           walk_(graph_, observation_, retained_),
-          payload_work_left_(kPayloadPasses * (graph_.nodes() + graph_.edges.size()) + kSpareWork),
-          cuts_payload_(components_.count(), false),
+          payload_work_left_(kPayloadPasses * (graph_.size() + graph_.edges.size()) + kSpareWork),
+          cuts_payload_(components_.count()),
           builder_of_component_(components_.count(), kNone) {}
 
     std::vector<model::Finding> run() {
-        const std::vector<Weight> weights =
+        const IndexedVector<ComponentIx, Weight> weights =
             weigh_components(graph_, components_, retained_, observation_);
         ComponentExtractor extractor(graph_, components_, retained_);
-        for (const std::uint32_t c : reported_components(graph_, components_, retained_)) {
+        for (const ComponentIx c : reported_components(graph_, components_, retained_)) {
             add(c, extractor.extract(c), weights[c]);
         }
         return finish();
     }
 
   private:
-    void add(std::uint32_t c, const Component& component, const Weight& weight) {
+    void add(ComponentIx c, const Component& component, const Weight& weight) {
         const std::uint64_t retained_bytes = retained_.held_by(c);
         const Cycle cycle = choose_cycle(graph_, component);
-        const std::vector<std::uint32_t> edges = collapsed_edges(component, cycle);
+        const std::vector<EdgeIx> edges = collapsed_edges(component, cycle);
         const bool walked = walk_.walk(edges);
         if (walked && is_secondary(c, component, cycle)) {
             return;
         }
         std::string signature = signature_of(graph_, edges);
-        const auto [entry, fresh] =
-            builder_of_.try_emplace(signature, static_cast<std::uint32_t>(builders_.size()));
+        const auto [entry, fresh] = builder_of_.try_emplace(signature, builders_.end_index());
         if (fresh) {
             FindingBuilder builder(graph_, observation_, retained_);
             builder.describe(component,
@@ -157,9 +140,12 @@ class Analysis {
                              walk_);
             builders_.push_back(std::move(builder));
         }
-        builders_[entry->second].compare(component);
-        builders_[entry->second].count(c, retained_bytes, walked, walk_, weight);
-        cuts_payload_[c] = !builders_[entry->second].is_cut_of_cycle();
+        FindingBuilder& builder = builders_[entry->second];
+        builder.compare(component);
+        builder.count(c, retained_bytes, walked, walk_, weight);
+        if (!builder.is_cut_of_cycle()) {
+            cuts_payload_.insert(c);
+        }
         builder_of_component_[c] = entry->second;
     }
 
@@ -167,29 +153,29 @@ class Analysis {
     // from `cycle`. Examples are a cycle inside a library and the cycle that Python creates with
     // every class. Exception: false if `cycle` contains a class, and the fix suggested for one of
     // the other cycles breaks only the other cycle. The class would still keep the memory alive.
-    [[nodiscard]] bool is_secondary(std::uint32_t c,
+    [[nodiscard]] bool is_secondary(ComponentIx c,
                                     const Component& component,
                                     const Cycle& cycle) const {
         bool of_class = false;
-        for (const std::uint32_t e : cycle) {
-            const std::uint32_t holder = component.nodes[component.holder[e]];
+        for (const InnerEdgeIx e : cycle) {
+            const NodeIx holder = component.nodes[component.holder[e]];
             const bool is_class = graph_.is(holder, model::NodeKind::type);
             of_class = of_class || is_class;
-            if (component.structural[e] == 0 && !is_class && may_be_users(graph_, holder)) {
+            if (!component.structural.contains(e) && !is_class && may_be_users(graph_, holder)) {
                 return false;
             }
         }
         return retained_.held_by(c) == 0 &&
                std::ranges::all_of(walk_.owners(), [&](const ReachedOwner& reached) {
-                   const std::uint32_t keeper =
-                       retained_.keeper_of(observation_.owners[reached.owner].storage);
-                   return keeper != kNone && (!of_class || cuts_payload_[keeper]);
+                   const ComponentIx keeper =
+                       retained_.keeper_of(retained_.storage_of(reached.owner));
+                   return keeper != kNone && (!of_class || cuts_payload_.contains(keeper));
                });
     }
 
     std::vector<model::Finding> finish() {
-        const std::vector<std::uint32_t> merged = merge_findings(builders_);
-        for (std::uint32_t& builder : builder_of_component_) {
+        const IndexedVector<FindingIx, FindingIx> merged = merge_findings(builders_);
+        for (FindingIx& builder : builder_of_component_) {
             builder = builder == kNone ? kNone : merged[builder];
         }
         attribute_shared_storages(builders_, builder_of_component_, retained_, observation_);
@@ -202,16 +188,15 @@ class Analysis {
     }
 
     const model::Observation& observation_;
-    std::vector<char> is_owner_;  // per raw node
     CollapsedGraph graph_;
-    graph::StrongComponents components_;
+    Components components_;
     RetainedSize retained_;
     OwnerWalk walk_;
     std::uint64_t payload_work_left_;
-    std::vector<bool> cuts_payload_;                             // per component
-    std::vector<std::uint32_t> builder_of_component_;            // or kNone
-    std::unordered_map<std::string, std::uint32_t> builder_of_;  // by signature
-    std::vector<FindingBuilder> builders_;
+    IndexSet<ComponentIx> cuts_payload_;
+    IndexedVector<ComponentIx, FindingIx> builder_of_component_;  // or kNone
+    std::unordered_map<std::string, FindingIx> builder_of_;       // by signature
+    Builders builders_;
 };
 
 }  // namespace

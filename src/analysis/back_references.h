@@ -10,23 +10,19 @@
 namespace cyclewatch::analysis {
 
 struct BackReferences {
-    std::uint32_t parent = kNone;  // collapsed node; kNone: none was found
-    // One candidate per kind of reference, best first. The edges are positions in Component::edges.
-    std::vector<Candidate> kinds;
-    bool on_every_cycle = false;  // `parent` is on every cycle that retains an owner
-    int score = 0;                // comparable to Candidate::score
+    NodeIx parent = kNone;              // kNone: none was found
+    std::vector<InnerCandidate> kinds;  // one per kind of reference, best first
+    bool on_every_cycle = false;        // `parent` is on every cycle that retains an owner
+    int score = 0;                      // comparable to Candidate::score
 };
 
-// The candidates for the parent are the objects of `cycle`, the last object of each chain of
-// attributes with the same name (`.parent.parent`), and the objects with the most incoming
-// references. Chooses the candidate whose back references are the best suggestion. A good
-// suggestion has few attribute names, good evidence for each name, and many references to the
-// parent. Once all returned references are removed, no cycle retains an owner, and every object is
-// still reachable from the parent. An object that seems to have been created for one of its
-// children is not the parent: only this child and the objects that it reaches keep it alive. If
-// removing the back references to the parent is not enough, the kinds include back references to
-// other parents that can be reached from that parent. Tries at most 28 candidates, and fewer in a
-// large component.
+// Chooses the parent_candidates() whose back references are the best suggestion. A good suggestion
+// has few attribute names, good evidence for each name, and many references to the parent. Once all
+// returned references are removed, no cycle retains an owner, and every object is still reachable
+// from the parent. An object that seems to have been created for one of its children is not the
+// parent: only this child and the objects that it reaches keep it alive. If removing the back
+// references to the parent is not enough, the kinds include back references to other parents that
+// can be reached from that parent. Tries fewer candidates in a large component.
 [[nodiscard]] BackReferences find_back_references(const CollapsedGraph& graph,
                                                   const Component& component,
                                                   const Cycle& cycle);

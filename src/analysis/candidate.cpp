@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "analysis/names.h"
 
@@ -13,8 +14,9 @@ constexpr std::size_t kMostCandidates = 32;  // of one cycle
 constexpr std::size_t kDeepestPath = 4;      // containers in containers
 
 // Returns a candidate for reference `i` of `cycle`. `view` is a view of the same cycle.
-Candidate judge(const CycleView& view, const Cycle& cycle, std::size_t i) {
-    Candidate candidate{.edges = {cycle[i]}};
+InnerCandidate judge(const CycleView& view, const Cycle& cycle, std::size_t i) {
+    InnerCandidate candidate;
+    candidate.edges = {cycle[i]};
     if (is_container(view.graph, view.holder(i)) ||
         view.graph.is(view.holder(i), model::NodeKind::partial)) {
         candidate.keeper = view.edges[view.previous(i)];
@@ -31,45 +33,73 @@ Candidate judge(const CycleView& view, const Cycle& cycle, std::size_t i) {
 
 }  // namespace
 
-ReferenceKind kind_of(const CollapsedGraph& graph, const Component& component, std::uint32_t e) {
+Candidate to_candidate(InnerCandidate candidate, const Component& component) {
+    std::vector<EdgeIx> edges;
+    edges.reserve(candidate.edges.size());
+    for (const InnerEdgeIx e : candidate.edges) {
+        edges.push_back(component.edges[e]);
+    }
+    return {static_cast<Judgment&&>(candidate), std::move(edges)};
+}
+
+ReferenceKind kind_of(const CollapsedGraph& graph, const Component& component, InnerEdgeIx e) {
     const CollapsedEdge& edge = graph.edges[component.edges[e]];
-    const model::Node& holder = graph.node(edge.holder);
     const bool container = is_container(graph, edge.holder);
-    return {container,
-            container ? edge.holder : static_cast<std::uint32_t>(index_of(holder.name)),
+    return {container ? kNone : graph.node(edge.holder).name,
+            container ? edge.holder : kNone,
             edge.label.kind,
             edge.label.name,
-            graph.node(component.nodes[component.targets[e]]).name};
+            graph.node(component.target_node(e)).name};
 }
 
-void note_variable(Candidate& candidate, const CollapsedGraph& graph, std::uint32_t edge) {
+void note_variable(Judgment& judgment,
+                   const CollapsedGraph& graph,
+                   EdgeIx edge,
+                   std::size_t references) {
     // References can also share a traceback, which is not a variable.
     const bool variable = graph.is_through_variable(edge);
-    candidate.shared_cell = variable && candidate.edges.size() > 1;
-    candidate.equivalent = variable ? candidate.edges.size() : 1;
+    judgment.shared_cell = variable && references > 1;
+    judgment.equivalent = variable ? references : 1;
 }
 
-std::vector<Candidate> rank_cycle(const CollapsedGraph& graph,
-                                  const Component& component,
-                                  const Cycle& cycle) {
-    const std::vector<std::uint32_t> edges = collapsed_edges(component, cycle);
-    std::vector<Candidate> ranked;
+void drop_needless(std::vector<InnerCandidate>& candidates,
+                   const Component& component,
+                   WorkLimit& work) {
+    IndexSet<InnerEdgeIx> cut(component.edges.size());
+    for (const InnerCandidate& candidate : candidates) {
+        cut.insert(candidate.edges);
+    }
+    for (auto i = candidates.size(); i-- > 0 && candidates.size() > 1 && work.take_passes(1);) {
+        cut.erase(candidates[i].edges);
+        if (still_holds(component, cut)) {
+            cut.insert(candidates[i].edges);
+        } else {
+            candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+    }
+}
+
+std::vector<InnerCandidate> rank_cycle(const CollapsedGraph& graph,
+                                       const Component& component,
+                                       const Cycle& cycle) {
+    const std::vector<EdgeIx> edges = collapsed_edges(component, cycle);
+    std::vector<InnerCandidate> ranked;
     ranked.reserve(cycle.size());
     for (std::size_t i = 0; i < cycle.size(); ++i) {
         ranked.push_back(judge({graph, edges}, cycle, i));
     }
-    std::ranges::stable_sort(ranked, std::greater{}, &Candidate::score);
+    std::ranges::stable_sort(ranked, std::greater{}, &Judgment::score);
     ranked.resize(std::min(ranked.size(), kMostCandidates));
     return ranked;
 }
 
-Candidate judge_reference(const CollapsedGraph& graph,
-                          const Component& component,
-                          std::uint32_t e) {
+InnerCandidate judge_reference(const CollapsedGraph& graph,
+                               const Component& component,
+                               InnerEdgeIx e) {
     const Cycle cycle = shortest_cycle_through(component, e);
     const auto position = std::ranges::find(cycle, e) - cycle.begin();
-    const std::vector<std::uint32_t> edges = collapsed_edges(component, cycle);
-    return edges.empty() ? Candidate() : judge({graph, edges}, cycle, position);
+    const std::vector<EdgeIx> edges = collapsed_edges(component, cycle);
+    return edges.empty() ? InnerCandidate() : judge({graph, edges}, cycle, position);
 }
 
 }  // namespace cyclewatch::analysis

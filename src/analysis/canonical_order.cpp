@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -19,7 +18,9 @@ constexpr std::uint64_t kRounds = 4;
 constexpr std::uint64_t kMostRefinementWork = 300'000;
 constexpr std::size_t kMostInBlock = 16;
 
-using Colors = std::vector<std::uint64_t>;  // per node
+using Colors = IndexedVector<NodeIx, std::uint64_t>;
+using LabelHashes = IndexedVector<EdgeIx, std::uint64_t>;
+using model::StringId;
 
 std::uint64_t mix(std::uint64_t value) {
     value ^= value >> 33;
@@ -29,11 +30,10 @@ std::uint64_t mix(std::uint64_t value) {
     return value ^ (value >> 33);
 }
 
-std::vector<std::uint64_t> hash_texts(const model::StringTable& strings) {
-    std::vector<std::uint64_t> hashes(strings.size());
-    for (std::size_t i = 0; i < hashes.size(); ++i) {
-        const auto id = static_cast<model::StringId>(i);
-        hashes[i] = base::StableHash().add(strings.view(id)).value();
+IndexedVector<StringId, std::uint64_t> hash_texts(const model::StringTable& strings) {
+    IndexedVector<StringId, std::uint64_t> hashes(strings.size());
+    for (const StringId id : hashes.indexes()) {
+        hashes[id] = base::StableHash().add(strings.view(id)).value();
     }
     return hashes;
 }
@@ -45,29 +45,24 @@ std::uint64_t hash_file(std::string_view path) {
 }
 
 // The alphabetical rank of every string. Comparing ranks is cheaper than comparing strings.
-std::vector<std::uint32_t> rank_texts(const model::StringTable& strings) {
-    std::vector<std::uint32_t> by_text(strings.size());
-    std::iota(by_text.begin(), by_text.end(), 0U);
-    std::sort(by_text.begin(), by_text.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return strings.view(model::StringId{a}) < strings.view(model::StringId{b});
-    });
-    std::vector<std::uint32_t> rank(by_text.size());
-    for (std::uint32_t i = 0; i < by_text.size(); ++i) {
-        rank[by_text[i]] = i;
+IndexedVector<StringId, std::uint32_t> rank_texts(const model::StringTable& strings) {
+    IndexedVector<StringId, std::uint32_t> rank(strings.size());
+    std::vector<StringId> by_text(rank.indexes().begin(), rank.indexes().end());
+    std::ranges::sort(by_text, {}, [&](StringId id) { return strings.view(id); });
+    for (std::uint32_t next = 0; const StringId id : by_text) {
+        rank[id] = next++;
     }
     return rank;
 }
 
 // One round of colour refinement.
-Colors refine(const CollapsedGraph& graph,
-              const std::vector<std::uint64_t>& label_hash,
-              const Colors& color) {
+Colors refine(const CollapsedGraph& graph, const LabelHashes& label_hash, const Colors& color) {
     Colors next(color.size());
     std::ranges::transform(color, next.begin(), mix);
     // Hashes are added up, because a sum does not depend on the order of the references.
-    for (std::size_t e = 0; e < label_hash.size(); ++e) {
-        const std::uint32_t from = graph.edges[e].holder;
-        const std::uint32_t to = graph.targets[e];
+    for (const EdgeIx e : label_hash.indexes()) {
+        const NodeIx from = graph.edges[e].holder;
+        const NodeIx to = graph.targets[e];
         next[from] += mix(color[to] * 3 + label_hash[e]);
         next[to] += mix(color[from] * 5 + label_hash[e]);
     }
@@ -77,7 +72,7 @@ Colors refine(const CollapsedGraph& graph,
 // Uses a hash table, because sorting would take most of the time of a round. Colours are already
 // hashes, so they serve as positions in the table.
 std::size_t count_distinct(const Colors& colors) {
-    Colors table(std::bit_ceil(colors.size() * 2 + 1), 0);
+    std::vector<std::uint64_t> table(std::bit_ceil(colors.size() * 2 + 1), 0);
     const std::uint64_t mask = table.size() - 1;
     std::size_t distinct = std::ranges::count(colors, 0U) > 0 ? 1 : 0;  // 0 marks a free slot
     for (const std::uint64_t color : colors) {
@@ -96,11 +91,11 @@ std::size_t count_distinct(const Colors& colors) {
 // Refines the colours until a round distinguishes no more nodes than the round before. Later rounds
 // would not distinguish more nodes either, so counting the colours once per block of rounds is
 // enough.
-void refine_until_stable(CollapsedGraph& graph, const std::vector<std::uint64_t>& label_hash) {
-    const std::uint64_t work = graph.nodes() + label_hash.size() + 1;
+void refine_until_stable(CollapsedGraph& graph, const LabelHashes& label_hash) {
+    const std::uint64_t work = graph.size() + label_hash.size() + 1;
     std::uint64_t rounds_left = std::max((kMostRefinementWork - 1) / work, kRounds) - kRounds;
     std::size_t distinct = count_distinct(graph.color);
-    for (std::size_t in_block = 1; distinct < graph.nodes() && rounds_left > 0;) {
+    for (std::size_t in_block = 1; distinct < graph.size() && rounds_left > 0;) {
         std::vector<Colors> block{std::move(graph.color)};  // one element per round
         in_block = std::min<std::uint64_t>(in_block, rounds_left);
         for (std::size_t round = 0; round < in_block; ++round) {
@@ -118,21 +113,20 @@ void refine_until_stable(CollapsedGraph& graph, const std::vector<std::uint64_t>
     }
 }
 
-void color_nodes(CollapsedGraph& graph, const std::vector<std::uint64_t>& weight) {
-    const std::vector<std::uint64_t> text_hash = hash_texts(graph.raw->strings);
-    std::vector<std::uint64_t> label_hash(graph.edges.size());
-    for (std::size_t e = 0; e < label_hash.size(); ++e) {
+void color_nodes(CollapsedGraph& graph, const IndexedVector<NodeIx, std::uint64_t>& weight) {
+    const IndexedVector<StringId, std::uint64_t> text_hash = hash_texts(graph.raw->strings);
+    LabelHashes label_hash(graph.edges.size());
+    for (const EdgeIx e : label_hash.indexes()) {
         const model::EdgeLabel& label = graph.edges[e].label;
-        label_hash[e] =
-            mix(text_hash[index_of(label.name)] ^ mix((std::uint64_t{label.position()} << 8) +
-                                                      static_cast<std::uint64_t>(label.kind)));
+        label_hash[e] = mix(text_hash[label.name] ^ mix((std::uint64_t{label.position()} << 8) +
+                                                        static_cast<std::uint64_t>(label.kind)));
     }
-    graph.color.resize(graph.nodes());
-    for (std::uint32_t n = 0; n < graph.nodes(); ++n) {
+    graph.color.resize(graph.size());
+    for (const NodeIx n : graph.all_nodes()) {
         const model::Node& node = graph.node(n);
         const std::uint64_t location =
             hash_file(graph.raw->text(node.location.path)) + node.location.line;
-        graph.color[n] = mix(text_hash[index_of(node.name)] ^ mix(weight[n] + 1) ^ mix(location) ^
+        graph.color[n] = mix(text_hash[node.name] ^ mix(weight[n] + 1) ^ mix(location) ^
                              static_cast<std::uint64_t>(node.kind));
     }
     for (std::uint64_t round = 0; round < kRounds; ++round) {
@@ -142,36 +136,36 @@ void color_nodes(CollapsedGraph& graph, const std::vector<std::uint64_t>& weight
 }
 
 void sort_references(CollapsedGraph& graph) {
-    const std::vector<std::uint32_t> rank = rank_texts(graph.raw->strings);
-    const auto key = [&](std::uint32_t e) {
+    const IndexedVector<StringId, std::uint32_t> rank = rank_texts(graph.raw->strings);
+    const auto key = [&](EdgeIx e) {
         const CollapsedEdge& edge = graph.edges[e];
-        const std::uint32_t target = graph.targets[e];
+        const NodeIx target = graph.targets[e];
         return std::tuple(edge.label.kind,
-                          rank[index_of(edge.label.name)],
+                          rank[edge.label.name],
                           edge.label.position(),
-                          rank[index_of(graph.node(target).name)],
+                          rank[graph.node(target).name],
                           graph.color[target]);
     };
-    std::vector<std::uint32_t> order(graph.edges.size());
-    std::iota(order.begin(), order.end(), 0U);
-    for (std::uint32_t n = 0; n < graph.nodes(); ++n) {
-        std::stable_sort(order.begin() + graph.first[n],
-                         order.begin() + graph.first[n + 1],
-                         [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
+    IndexedVector<EdgeIx, CollapsedEdge> edges;
+    IndexedVector<EdgeIx, NodeIx> targets;
+    edges.reserve(graph.edges.size());
+    targets.reserve(graph.edges.size());
+    std::vector<EdgeIx> order;
+    for (const NodeIx n : graph.all_nodes()) {
+        order.assign(graph.edges_of(n).begin(), graph.edges_of(n).end());
+        std::ranges::stable_sort(order, {}, key);
+        for (const EdgeIx e : order) {
+            edges.push_back(graph.edges[e]);
+            targets.push_back(graph.targets[e]);
+        }
     }
-    std::vector<CollapsedEdge> edges(order.size());
-    std::vector<std::uint32_t> targets(order.size());
-    for (std::size_t i = 0; i < order.size(); ++i) {
-        edges[i] = graph.edges[order[i]];
-        targets[i] = graph.targets[order[i]];
-    }
-    graph.edges.swap(edges);
-    graph.targets.swap(targets);
+    graph.edges = std::move(edges);
+    graph.targets = std::move(targets);
 }
 
 }  // namespace
 
-void canonicalize(CollapsedGraph& graph, const std::vector<std::uint64_t>& weight) {
+void canonicalize(CollapsedGraph& graph, const IndexedVector<NodeIx, std::uint64_t>& weight) {
     color_nodes(graph, weight);
     sort_references(graph);
 }

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "analysis/collapsed_graph.h"
 
@@ -14,6 +13,6 @@ namespace cyclewatch::analysis {
 // Sets `graph.color`, a hash of each node and its neighborhood, and sorts the references of each
 // node by label and target. Refines colors four times or, in small graphs, until the number of
 // colors stops growing. weight[n] is the number of bytes that the collapsed node n owns.
-void canonicalize(CollapsedGraph& graph, const std::vector<std::uint64_t>& weight);
+void canonicalize(CollapsedGraph& graph, const IndexedVector<NodeIx, std::uint64_t>& weight);
 
 }  // namespace cyclewatch::analysis

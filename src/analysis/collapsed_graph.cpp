@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/collapsed_graph.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -10,7 +11,9 @@
 namespace cyclewatch::analysis {
 namespace {
 
+using model::EdgeId;
 using model::EdgeKind;
+using model::NodeId;
 using model::NodeKind;
 using model::PartRole;
 using model::ReferenceGraph;
@@ -96,10 +99,10 @@ bool may_collapse(const model::Node& node) {
 
 class Collapse {
   public:
-    Collapse(const ReferenceGraph& graph, const std::vector<char>& keep)
+    Collapse(const ReferenceGraph& graph, const IndexSet<model::NodeId>& keep)
         : graph_(graph), hidden_(graph.nodes.size()), holders_(graph.nodes.size()) {
-        for (std::size_t n = 0; n < hidden_.size(); ++n) {
-            hidden_[n] = may_collapse(graph.nodes[n]) && keep[n] == 0;
+        for (const NodeId n : hidden_.indexes()) {
+            hidden_[n] = may_collapse(graph.node(n)) && !keep.contains(n);
         }
         count_holders();
         hide_tracebacks(keep);
@@ -111,55 +114,54 @@ class Collapse {
         CollapsedGraph collapsed;
         collapsed.raw = &graph_;
         collapsed.collapsed_of.assign(hidden_.size(), kNone);
-        for (std::uint32_t n = 0; n < hidden_.size(); ++n) {
+        for (const NodeId n : hidden_.indexes()) {
             if (!hidden_[n]) {
-                collapsed.collapsed_of[n] = collapsed.nodes();
+                collapsed.collapsed_of[n] = collapsed.raw_node.end_index();
                 collapsed.raw_node.push_back(n);
             }
         }
         collapsed.first.reserve(collapsed.raw_node.size() + 1);
-        collapsed.first.push_back(0);
-        for (std::uint32_t n = 0; n < collapsed.nodes(); ++n) {
+        for (const NodeIx n : collapsed.raw_node.indexes()) {
             expand(collapsed, n);
             drop_repeated_wrapped(collapsed);
-            collapsed.first.push_back(static_cast<std::uint32_t>(collapsed.targets.size()));
+            collapsed.end_node();
         }
         return collapsed;
     }
 
   private:
     struct Step {
-        std::uint32_t node;
-        std::uint32_t next_edge;
+        NodeId node;
+        IndexRange<EdgeId> edges_left;
     };
 
     void count_holders() {
         for (const model::Edge& edge : graph_.edges) {
-            ++holders_[index_of(edge.target)];
+            ++holders_[edge.target];
         }
     }
 
     // Collapses traceback chains, so that the depth at which an exception was raised does not
     // matter. A chain is collapsed into its exception, or into the traceback to which another
     // object refers.
-    void hide_tracebacks(const std::vector<char>& keep) {
+    void hide_tracebacks(const IndexSet<model::NodeId>& keep) {
         for (const model::Edge& edge : graph_.edges) {
-            const std::size_t target = index_of(edge.target);
+            const NodeId target = edge.target;
             const std::string_view name = graph_.text(edge.label.name);
-            if (graph_.nodes[target].kind == NodeKind::traceback && holders_[target] == 1 &&
+            if (graph_.node(target).kind == NodeKind::traceback && holders_[target] == 1 &&
                 (name == "tb_next" || name == "__traceback__")) {
-                hidden_[target] = keep[target] == 0;
+                hidden_[target] = !keep.contains(target);
             }
         }
     }
 
     void keep_shared_and_unreferenced() {
-        for (std::size_t n = 0; n < hidden_.size(); ++n) {
+        for (const NodeId n : hidden_.indexes()) {
             if (!hidden_[n]) {
                 continue;
             }
-            const std::uint64_t out = graph_.first_edge[n + 1] - graph_.first_edge[n];
-            const PartRole role = graph_.nodes[n].role;
+            const std::uint64_t out = graph_.edges_of(n).size();
+            const PartRole role = graph_.node(n).role;
             // A namespace is collapsed into its module or class only if nothing else refers to it.
             const bool shared_namespace =
                 (role == PartRole::module_dict || role == PartRole::type_dict) && holders_[n] > 1;
@@ -174,87 +176,83 @@ class Collapse {
     // contains itself) or can be reached from one. Otherwise expand() would not terminate. Finds
     // these nodes by topological sorting (Kahn, 1962).
     void keep_cycles_of_hidden_nodes() {
-        std::vector<std::uint32_t> hidden_holders(hidden_.size(), 0);
-        std::vector<std::uint32_t> free_nodes;
-        for (std::uint32_t n = 0; n < hidden_.size(); ++n) {
+        IndexedVector<NodeId, std::uint32_t> hidden_holders(hidden_.size(), 0);
+        std::vector<NodeId> free_nodes;
+        for (const NodeId n : hidden_.indexes()) {
             if (!hidden_[n]) {
                 continue;
             }
-            for (const model::Edge& edge : graph_.edges_of(model::NodeId{n})) {
-                ++hidden_holders[index_of(edge.target)];
+            for (const model::Edge& edge : graph_.edges_of(n)) {
+                ++hidden_holders[edge.target];
             }
         }
-        for (std::uint32_t n = 0; n < hidden_.size(); ++n) {
+        for (const NodeId n : hidden_.indexes()) {
             if (hidden_[n] && hidden_holders[n] == 0) {
                 free_nodes.push_back(n);
             }
         }
-        std::vector<bool> sorted(hidden_.size(), false);
+        IndexSet<NodeId> sorted(hidden_.size());
         while (!free_nodes.empty()) {
-            const std::uint32_t n = free_nodes.back();
+            const NodeId n = free_nodes.back();
             free_nodes.pop_back();
-            sorted[n] = true;
-            for (const model::Edge& edge : graph_.edges_of(model::NodeId{n})) {
-                const std::size_t target = index_of(edge.target);
-                if (hidden_[target] && --hidden_holders[target] == 0) {
-                    free_nodes.push_back(static_cast<std::uint32_t>(target));
+            sorted.insert(n);
+            for (const model::Edge& edge : graph_.edges_of(n)) {
+                if (hidden_[edge.target] && --hidden_holders[edge.target] == 0) {
+                    free_nodes.push_back(edge.target);
                 }
             }
         }
-        for (std::size_t n = 0; n < hidden_.size(); ++n) {
-            hidden_[n] = hidden_[n] && sorted[n];
+        for (const NodeId n : hidden_.indexes()) {
+            hidden_[n] = hidden_[n] && sorted.contains(n);
         }
     }
 
     // A wrapper calls the wrapped function through a second reference, usually in the wrapper's
     // closure. One code change removes both references, so `__wrapped__` is not listed separately.
     void drop_repeated_wrapped(CollapsedGraph& collapsed) const {
-        const std::uint32_t begin = collapsed.first.back();
-        const auto is_dunder = [&](std::uint32_t e) {
+        const IndexRange<EdgeIx> edges(collapsed.first.back(), collapsed.targets.end_index());
+        const auto wrapped = std::ranges::find_if(edges, [&](EdgeIx e) {
             return collapsed.edges[e].label.kind == model::EdgeKind::attribute &&
                    collapsed.label_name(e) == "__wrapped__";
-        };
-        for (auto e = static_cast<std::uint32_t>(collapsed.targets.size()); e-- > begin;) {
-            if (!is_dunder(e)) {
-                continue;
+        });
+        if (wrapped == edges.end()) {
+            return;
+        }
+        bool repeated = false;
+        for (const EdgeIx other : edges) {
+            if (other != *wrapped && collapsed.targets[other] == collapsed.targets[*wrapped] &&
+                collapsed.edges[other].label.kind != model::EdgeKind::member) {
+                collapsed.edges[other].is_wrapped = true;
+                repeated = true;
             }
-            bool repeated = false;
-            for (std::uint32_t other = begin; other < collapsed.targets.size(); ++other) {
-                if (other != e && collapsed.targets[other] == collapsed.targets[e] &&
-                    collapsed.edges[other].label.kind != model::EdgeKind::member) {
-                    collapsed.edges[other].is_wrapped = true;
-                    repeated = true;
-                }
-            }
-            if (repeated) {
-                collapsed.targets.erase(collapsed.targets.begin() + e);
-                collapsed.edges.erase(collapsed.edges.begin() + e);
-            }
-            break;  // an object has one attribute of that name
+        }
+        if (repeated) {
+            collapsed.targets.erase(collapsed.targets.begin() + index_of(*wrapped));
+            collapsed.edges.erase(collapsed.edges.begin() + index_of(*wrapped));
         }
     }
 
     // Searches depth-first through hidden nodes for the collapsed references of `holder`, and adds
     // them.
-    void expand(CollapsedGraph& collapsed, std::uint32_t holder) {
+    void expand(CollapsedGraph& collapsed, NodeIx holder) {
         stack_.clear();
         path_.clear();
-        const std::uint32_t raw = collapsed.raw_node[holder];
-        stack_.push_back({raw, graph_.first_edge[raw]});
+        const NodeId raw = collapsed.raw_node[holder];
+        stack_.push_back({raw, graph_.edge_ids_of(raw)});
         while (!stack_.empty()) {
             Step& step = stack_.back();
-            if (step.next_edge == graph_.first_edge[step.node + 1]) {
+            if (step.edges_left.empty()) {
                 stack_.pop_back();
                 if (!path_.empty()) {
                     path_.pop_back();
                 }
                 continue;
             }
-            const std::uint32_t edge = step.next_edge++;
-            const auto target = static_cast<std::uint32_t>(index_of(graph_.edges[edge].target));
+            const EdgeId edge = step.edges_left.pop_front();
+            const NodeId target = graph_.edges[edge].target;
             path_.push_back(edge);
             if (hidden_[target]) {
-                stack_.push_back({target, graph_.first_edge[target]});
+                stack_.push_back({target, graph_.edge_ids_of(target)});
             } else {
                 add_edge(collapsed, holder, target);
                 path_.pop_back();
@@ -262,7 +260,7 @@ class Collapse {
         }
     }
 
-    void add_edge(CollapsedGraph& collapsed, std::uint32_t holder, std::uint32_t raw_target) {
+    void add_edge(CollapsedGraph& collapsed, NodeIx holder, NodeId raw_target) {
         CollapsedEdge edge;
         edge.holder = holder;
         edge.first_step = static_cast<std::uint32_t>(collapsed.steps.size());
@@ -276,36 +274,35 @@ class Collapse {
             --naming;
         }
         edge.label = graph_.edges[path_[naming]].label;
-        edge.structural = is_structural(
-            graph_, graph_.nodes[collapsed.raw_node[holder]], edge.label, graph_.nodes[raw_target]);
+        edge.structural =
+            is_structural(graph_, collapsed.node(holder), edge.label, graph_.node(raw_target));
         collapsed.targets.push_back(collapsed.collapsed_of[raw_target]);
         collapsed.edges.push_back(edge);
     }
 
     [[nodiscard]] bool is_unnamed(std::size_t step) const {
-        const NodeKind kind = graph_.nodes[stack_[step].node].kind;
-        const bool of_traceback = graph_.nodes[stack_[0].node].kind == NodeKind::traceback;
+        const NodeKind kind = graph_.node(stack_[step].node).kind;
+        const bool of_traceback = graph_.node(stack_[0].node).kind == NodeKind::traceback;
         return kind == NodeKind::cell || (kind == NodeKind::traceback && !of_traceback);
     }
 
     const ReferenceGraph& graph_;
-    std::vector<bool> hidden_;
-    std::vector<std::uint32_t> holders_;
-    std::vector<Step> stack_;          // stack_[0] is the holder
-    std::vector<std::uint32_t> path_;  // path_[i] is a reference of stack_[i]
+    IndexedVector<NodeId, bool> hidden_;
+    IndexedVector<NodeId, std::uint32_t> holders_;
+    std::vector<Step> stack_;   // stack_[0] is the holder
+    std::vector<EdgeId> path_;  // path_[i] is a reference of stack_[i]
 };
 
 // Marks the references from a class's __mro__ and __bases__ tuples as structural.
 void mark_class_tuples(CollapsedGraph& collapsed) {
-    for (std::uint32_t e = 0; e < collapsed.edges.size(); ++e) {
-        const std::uint32_t target = collapsed.targets[e];
+    for (const EdgeIx e : collapsed.all_edges()) {
+        const NodeIx target = collapsed.targets[e];
         const bool by_class = collapsed.edges[e].structural &&
                               collapsed.is(collapsed.edges[e].holder, NodeKind::type);
         if (!by_class || !collapsed.is(target, NodeKind::tuple)) {
             continue;
         }
-        for (std::uint32_t out = collapsed.first[target]; out < collapsed.first[target + 1];
-             ++out) {
+        for (const EdgeIx out : collapsed.edges_of(target)) {
             collapsed.edges[out].structural = true;
         }
     }
@@ -313,26 +310,23 @@ void mark_class_tuples(CollapsedGraph& collapsed) {
 
 }  // namespace
 
-bool CollapsedGraph::is_child_of_module(std::uint32_t edge) const {
-    const CollapsedEdge& collapsed = edges[edge];
-    if (collapsed.step_count < 2) {
-        return false;
-    }
-    const std::uint32_t into = steps[collapsed.first_step + collapsed.step_count - 2];
-    return raw->nodes[index_of(raw->edges[into].target)].role == model::PartRole::nn_children;
+bool CollapsedGraph::is_child_of_module(EdgeIx edge) const {
+    const std::span<const EdgeId> path = steps_of(edge);
+    return path.size() >= 2 &&
+           raw->node(raw->edges[path[path.size() - 2]].target).role == PartRole::nn_children;
 }
 
-std::vector<std::uint32_t> CollapsedGraph::copies_in_f_locals(std::uint32_t edge) const {
-    const std::uint32_t frame = edges[edge].holder;
-    std::vector<std::uint32_t> copies;
+std::vector<EdgeIx> CollapsedGraph::copies_in_f_locals(EdgeIx edge) const {
+    const NodeIx frame = edges[edge].holder;
+    std::vector<EdgeIx> copies;
     if (edges[edge].label.kind != EdgeKind::local || !is(frame, NodeKind::frame)) {
         return copies;
     }
-    for (std::uint32_t e = first[frame]; e < first[frame + 1]; ++e) {
+    for (const EdgeIx e : edges_of(frame)) {
         if (edges[e].label.kind != EdgeKind::member || label_name(e) != "f_locals") {
             continue;
         }
-        for (std::uint32_t copy = first[targets[e]]; copy < first[targets[e] + 1]; ++copy) {
+        for (const EdgeIx copy : edges_of(targets[e])) {
             if (targets[copy] == targets[edge] &&
                 (targets[copy] == frame || label_name(copy) == label_name(edge))) {
                 copies.push_back(copy);
@@ -342,11 +336,11 @@ std::vector<std::uint32_t> CollapsedGraph::copies_in_f_locals(std::uint32_t edge
     return copies;
 }
 
-CollapsedGraph collapse(const ReferenceGraph& graph, const std::vector<char>& keep) {
+CollapsedGraph collapse(const ReferenceGraph& graph, const IndexSet<model::NodeId>& keep) {
     CollapsedGraph collapsed = Collapse(graph, keep).run();
     mark_class_tuples(collapsed);
-    collapsed.references_to.assign(collapsed.nodes(), 0);
-    for (const std::uint32_t target : collapsed.targets) {
+    collapsed.references_to.assign(collapsed.size(), 0);
+    for (const NodeIx target : collapsed.targets) {
         ++collapsed.references_to[target];
     }
     return collapsed;

@@ -3,49 +3,66 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
 #include "analysis/collapsed_graph.h"
 #include "analysis/retained_size.h"
-#include "graph/adjacency.h"
 
 namespace cyclewatch::analysis {
 
-struct Component {
-    std::vector<std::uint32_t> nodes;  // collapsed nodes
-    std::vector<std::uint32_t> first;
-    std::vector<std::uint32_t> targets;  // positions in `nodes`
-    std::vector<std::uint32_t> edges;    // collapsed references, parallel to targets
-    std::vector<std::uint32_t> holder;   // positions in `nodes`, parallel to targets
-    std::vector<char> structural;        // parallel to targets
-    // Per node: nonzero if the node owns memory that the collection frees, or refers to an object
-    // outside the component from which such memory can be reached.
-    std::vector<char> leads_out;
-    std::vector<std::uint64_t> kept;  // per node: RetainedSize::kept_by()
+enum class MemberIx : std::uint32_t {};     // a node of a component
+enum class InnerEdgeIx : std::uint32_t {};  // a reference between two nodes of a component
 
-    [[nodiscard]] graph::AdjacencyView view() const { return {first, targets}; }
-    [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(nodes.size()); }
+struct Component : graph::Graph<MemberIx, InnerEdgeIx> {
+    IndexedVector<MemberIx, NodeIx> nodes;
+    IndexedVector<InnerEdgeIx, EdgeIx> edges;
+    IndexedVector<InnerEdgeIx, MemberIx> holder;
+    IndexSet<InnerEdgeIx> structural;
+    // The nodes that own memory that the collection frees, or refer to an object outside the
+    // component from which such memory can be reached.
+    IndexSet<MemberIx> leads_out;
+    IndexedVector<MemberIx, std::uint64_t> kept;  // RetainedSize::kept_by()
+
+    [[nodiscard]] NodeIx holder_node(InnerEdgeIx e) const { return nodes[holder[e]]; }
+    [[nodiscard]] NodeIx target_node(InnerEdgeIx e) const { return nodes[targets[e]]; }
+};
+
+// Limits the number of nodes and references of a component that a search visits.
+class WorkLimit {
+  public:
+    WorkLimit(const Component& component, std::uint64_t most)
+        : pass_(component.size() + component.targets.size()), left_(most) {}
+
+    // Subtracts the work of `passes` passes over the component. If the work would exceed the limit,
+    // subtracts nothing and returns false.
+    bool take_passes(std::uint64_t passes) {
+        const bool enough = passes * pass_ <= left_;
+        left_ -= enough ? passes * pass_ : 0;
+        return enough;
+    }
+
+  private:
+    std::uint64_t pass_;
+    std::uint64_t left_;
 };
 
 // Extracts components from the graph.
 class ComponentExtractor {
   public:
     ComponentExtractor(const CollapsedGraph& graph,
-                       const graph::StrongComponents& components,
+                       const Components& components,
                        const RetainedSize& retained);
 
-    [[nodiscard]] Component extract(std::uint32_t component);
+    [[nodiscard]] Component extract(ComponentIx component);
 
   private:
     const CollapsedGraph& graph_;
-    const graph::StrongComponents& components_;
+    const Components& components_;
     const RetainedSize& retained_;
-    graph::Rows members_;                  // collapsed nodes by component
-    std::vector<std::uint32_t> position_;  // per collapsed node: its number in the component
+    graph::Rows<ComponentIx, NodeIx> members_;
+    IndexedVector<NodeIx, MemberIx> member_of_;  // the component extracted last
 };
 
-// True if a cycle that retains memory remains once the references e with dead[e] != 0 are removed.
-[[nodiscard]] bool still_holds(const Component& component, std::span<const char> dead);
+// True if a cycle that retains memory remains once the references in `dead` are removed.
+[[nodiscard]] bool still_holds(const Component& component, const IndexSet<InnerEdgeIx>& dead);
 
 }  // namespace cyclewatch::analysis

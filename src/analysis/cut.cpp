@@ -34,7 +34,7 @@ class CutSearch {
 
     Cut run(std::uint64_t& work_left) {
         Cut result;
-        const std::vector<Candidate> ranked = rank_cycle(graph_, component_, cycle_);
+        const std::vector<InnerCandidate> ranked = rank_cycle(graph_, component_, cycle_);
         const std::vector<Candidate> enough = find_enough(ranked);
         const Payloads payloads = find_payloads(graph_, component_, cycle_, held_);
         if (use_removable_references(result, enough) || use_back_references(result, enough)) {
@@ -43,9 +43,9 @@ class CutSearch {
             result.cut = {enough.front()};
             result.alternatives.assign(enough.begin() + 1, enough.end());
         } else if (!ranked.empty() && ranked.front().score >= patterns::kWorthCutting) {
-            Candidate best = widened(ranked.front(), true);
+            Candidate best = to_candidate(widened(ranked.front(), true), component_);
             best.enough = false;
-            result.cut = {finish(std::move(best))};
+            result.cut = {std::move(best)};
         }
         const bool is_open = result.cut.empty() || !result.cut.front().enough;
         if (is_open && use_links(result)) {
@@ -82,25 +82,25 @@ class CutSearch {
   private:
     // The candidates in `ranked` that each break all cycles. A candidate whose own references are
     // not sufficient is extended to all references of its kind.
-    std::vector<Candidate> find_enough(const std::vector<Candidate>& ranked) {
+    std::vector<Candidate> find_enough(const std::vector<InnerCandidate>& ranked) {
         std::vector<Candidate> enough;
-        for (const Candidate& candidate : ranked) {
+        for (const InnerCandidate& candidate : ranked) {
             if (enough.size() > kMostAlternatives || candidate.score < patterns::kWorthCutting ||
                 checks_left_ == 0) {
                 break;
             }
-            const std::uint32_t edge = component_.edges[candidate.edges.front()];
+            const EdgeIx edge = component_.edges[candidate.edges.front()];
             if (std::ranges::any_of(enough, [edge](const Candidate& other) {
                     return std::ranges::find(other.edges, edge) != other.edges.end();
                 })) {
                 continue;
             }
-            Candidate alone = widened(candidate, false);
+            InnerCandidate alone = widened(candidate, false);
             if (ends_all(alone)) {
-                enough.push_back(finish(std::move(alone)));
-            } else if (Candidate all = widened(candidate, true);
+                enough.push_back(to_candidate(std::move(alone), component_));
+            } else if (InnerCandidate all = widened(candidate, true);
                        all.equivalent > 1 && ends_all(all)) {
-                enough.push_back(finish(std::move(all)));
+                enough.push_back(to_candidate(std::move(all), component_));
             }
         }
         return enough;
@@ -108,40 +108,35 @@ class CutSearch {
 
     // True if cutting `candidate` breaks all cycles. Always false once the limit on checks is
     // reached, so that only cuts that were checked are suggested.
-    bool ends_all(const Candidate& candidate) {
+    bool ends_all(const InnerCandidate& candidate) {
         if (checks_left_ == 0) {
             return false;
         }
         --checks_left_;
-        std::vector<char> dead(component_.targets.size(), 0);
-        for (const std::uint32_t e : candidate.edges) {
-            dead[e] = 1;
-        }
-        return !still_holds(component_, dead);
+        return !still_holds(component_, {component_.edges.size(), candidate.edges});
     }
 
     // Adds the references that go through the same variable, because one assignment clears them
     // all, and the copies of a variable in `f_locals`, which would not exist without it. With
     // `all_of_kind`, also adds the references that the same line of code creates.
-    [[nodiscard]] Candidate widened(Candidate candidate, bool all_of_kind) const {
-        const std::uint32_t edge = candidate.edges.front();
-        const std::uint32_t cell = collapsed(edge).cell;
-        for (std::uint32_t e = 0; cell != kNone && e < component_.edges.size(); ++e) {
-            if (e != edge && collapsed(e).cell == cell) {
+    [[nodiscard]] InnerCandidate widened(InnerCandidate candidate, bool all_of_kind) const {
+        const InnerEdgeIx edge = candidate.edges.front();
+        const model::NodeId cell = collapsed(edge).cell;
+        for (const InnerEdgeIx e : component_.all_edges()) {
+            if (cell != kNone && e != edge && collapsed(e).cell == cell) {
                 candidate.edges.push_back(e);
             }
         }
-        for (const std::uint32_t copy : graph_.copies_in_f_locals(component_.edges[edge])) {
+        for (const EdgeIx copy : graph_.copies_in_f_locals(component_.edges[edge])) {
             const auto at = std::ranges::find(component_.edges, copy);
             if (at != component_.edges.end()) {
-                candidate.edges.push_back(
-                    static_cast<std::uint32_t>(at - component_.edges.begin()));
+                candidate.edges.push_back(component_.edges.index_at(at));
             }
         }
-        note_variable(candidate, graph_, component_.edges[edge]);
+        note_variable(candidate, graph_, component_.edges[edge], candidate.edges.size());
         if (all_of_kind) {
             const ReferenceKind kind = kind_of(graph_, component_, edge);
-            for (std::uint32_t e = 0; e < component_.edges.size(); ++e) {
+            for (const InnerEdgeIx e : component_.all_edges()) {
                 if (e != edge && (cell == kNone || collapsed(e).cell != cell) &&
                     kind_of(graph_, component_, e) == kind) {
                     candidate.edges.push_back(e);
@@ -167,7 +162,7 @@ class CutSearch {
             result.cut.empty() ||
             is_container(graph_, graph_.edges[result.cut.front().edges.front()].holder);
         std::erase_if(result.alternatives, [&](const Candidate& candidate) {
-            const std::uint32_t edge = candidate.edges.front();
+            const EdgeIx edge = candidate.edges.front();
             return graph_.is_child_of_module(edge) || (!cuts_item && is_fixed_item(edge)) ||
                    (candidate.payload
                         ? breaks_cycle && graph_.edges[edge].label.kind != model::EdgeKind::closure
@@ -181,8 +176,8 @@ class CutSearch {
         if (!enough.empty() && enough.front().score >= patterns::kKnownDirection) {
             return false;
         }
-        for (Candidate& kind : find_removable_references(graph_, component_, cycle_)) {
-            result.cut.push_back(finish(std::move(kind)));
+        for (InnerCandidate& kind : find_removable_references(graph_, component_, cycle_)) {
+            result.cut.push_back(to_candidate(std::move(kind), component_));
         }
         return !result.cut.empty();
     }
@@ -208,9 +203,9 @@ class CutSearch {
                 return false;
             }
         }
-        for (Candidate& kind : back.kinds) {
+        for (InnerCandidate& kind : back.kinds) {
             result.references += kind.equivalent;
-            result.cut.push_back(finish(std::move(kind)));
+            result.cut.push_back(to_candidate(std::move(kind), component_));
         }
         result.parent = back.parent;
         result.on_every_cycle = back.on_every_cycle;
@@ -222,22 +217,22 @@ class CutSearch {
     // because linked objects need their data.
     bool use_links(Cut& result) const {
         std::map<ReferenceKind, Candidate> kinds;
-        std::vector<char> is_link(component_.targets.size(), 0);
-        for (std::uint32_t e = 0; e < component_.targets.size(); ++e) {
-            const std::uint32_t edge = component_.edges[e];
-            const std::uint32_t holder = graph_.edges[edge].holder;
-            const std::uint32_t target = graph_.targets[edge];
+        IndexSet<InnerEdgeIx> links(component_.edges.size());
+        for (const InnerEdgeIx e : component_.all_edges()) {
+            const EdgeIx edge = component_.edges[e];
+            const NodeIx holder = graph_.edges[edge].holder;
+            const NodeIx target = graph_.targets[edge];
             if (is_attribute(graph_, edge) && graph_.is(holder, model::NodeKind::object) &&
                 graph_.node(holder).name == graph_.node(target).name &&
                 !graph_.is_child_of_module(edge)) {
-                is_link[e] = 1;
+                links.insert(e);
                 Candidate& kind = kinds[kind_of(graph_, component_, e)];
                 kind.evidence = &patterns::kLinks;
                 kind.edges.push_back(edge);
                 kind.equivalent = kind.edges.size();
             }
         }
-        if (kinds.empty() || kinds.size() > kMostInSet || still_holds(component_, is_link)) {
+        if (kinds.empty() || kinds.size() > kMostInSet || still_holds(component_, links)) {
             return false;
         }
         result.cut.clear();
@@ -255,7 +250,7 @@ class CutSearch {
     void prefer_own_payload_to_foreign_cycle(Cut& result,
                                              const std::vector<Candidate>& payloads) const {
         const bool own_cycle = std::ranges::any_of(
-            cycle_, [this](std::uint32_t e) { return may_be_users(graph_, collapsed(e).holder); });
+            cycle_, [this](InnerEdgeIx e) { return may_be_users(graph_, collapsed(e).holder); });
         if (own_cycle || payloads.empty() || result.cut.empty() || result.cut.front().payload) {
             return;
         }
@@ -287,22 +282,14 @@ class CutSearch {
     }
 
     // True for an item of a tuple, and for a container in a container.
-    [[nodiscard]] bool is_fixed_item(std::uint32_t edge) const {
-        const std::uint32_t holder = graph_.edges[edge].holder;
+    [[nodiscard]] bool is_fixed_item(EdgeIx edge) const {
+        const NodeIx holder = graph_.edges[edge].holder;
         return graph_.is(holder, model::NodeKind::tuple) ||
                (is_container(graph_, holder) && is_container(graph_, graph_.targets[edge]));
     }
 
-    [[nodiscard]] const CollapsedEdge& collapsed(std::uint32_t e) const {
+    [[nodiscard]] const CollapsedEdge& collapsed(InnerEdgeIx e) const {
         return graph_.edges[component_.edges[e]];
-    }
-
-    // Converts positions in Component::edges to collapsed references.
-    [[nodiscard]] Candidate finish(Candidate candidate) const {
-        for (std::uint32_t& e : candidate.edges) {
-            e = component_.edges[e];
-        }
-        return candidate;
     }
 
     const CollapsedGraph& graph_;

@@ -16,9 +16,8 @@ inline constexpr std::size_t kMostInSet = 3;
 
 struct Cut {
     std::vector<Candidate> cut;  // one candidate, or a set to be cut together
-    // If `cut` contains the back references to one parent, `parent` is the parent's collapsed node,
-    // and `references` is the number of these references.
-    std::uint32_t parent = kNone;
+    // The parent and the number of references, if `cut` contains the back references to one parent.
+    NodeIx parent = kNone;
     std::uint64_t references = 0;
     bool on_every_cycle = false;  // `parent` is on every cycle that retains an owner
     bool tie = false;             // alternatives[0] is as good as cut[0]

@@ -17,14 +17,14 @@ inline constexpr std::size_t kFarthestLook = 32;
 
 struct CycleView {
     const CollapsedGraph& graph;
-    std::span<const std::uint32_t> edges;  // collapsed references in order
+    std::span<const EdgeIx> edges;  // in order
 
     [[nodiscard]] std::size_t size() const { return edges.size(); }
-    [[nodiscard]] std::uint32_t holder(std::size_t i) const { return graph.edges[edges[i]].holder; }
-    [[nodiscard]] std::uint32_t target(std::size_t i) const { return graph.targets[edges[i]]; }
+    [[nodiscard]] NodeIx holder(std::size_t i) const { return graph.edges[edges[i]].holder; }
+    [[nodiscard]] NodeIx target(std::size_t i) const { return graph.targets[edges[i]]; }
     [[nodiscard]] std::size_t next(std::size_t i) const { return i + 1 == size() ? 0 : i + 1; }
     [[nodiscard]] std::size_t previous(std::size_t i) const { return i == 0 ? size() - 1 : i - 1; }
-    [[nodiscard]] bool is_object(std::uint32_t node) const {
+    [[nodiscard]] bool is_object(NodeIx node) const {
         const model::NodeKind kind = graph.node(node).kind;
         return kind == model::NodeKind::object || kind == model::NodeKind::exception;
     }

@@ -113,8 +113,8 @@ class EdgeClassifier {
                 return kRecursiveClosure;
             }
             // If the cycle consists only of functions, the functions call each other.
-            const bool others = any_holder(
-                [this](std::uint32_t node) { return !graph_.is(node, NodeKind::function); });
+            const bool others =
+                any_holder([this](NodeIx node) { return !graph_.is(node, NodeKind::function); });
             return others ? kClosure : kRecursivePair;
         }
         if (graph_.is(target_, NodeKind::bound_method)) {
@@ -197,7 +197,7 @@ class EdgeClassifier {
     // True for `model.forward = model.forward`: an attribute that stores the method of that name
     // which the object's class already provides.
     [[nodiscard]] bool stores_own_method() const {
-        const std::uint32_t next = cycle_.edges[cycle_.next(i_)];
+        const EdgeIx next = cycle_.edges[cycle_.next(i_)];
         const std::string own = "." + std::string(name_);
         const std::string_view method = graph_.raw->text(graph_.node(target_).name);
         return graph_.targets[next] == holder_ && graph_.label_name(next) == "__self__" &&
@@ -280,7 +280,7 @@ class EdgeClassifier {
     }
 
     const Evidence& item() const {
-        const std::uint32_t after = cycle_.edges[cycle_.next(i_)];
+        const EdgeIx after = cycle_.edges[cycle_.next(i_)];
         if (graph_.is(target_, NodeKind::function) && graph_.targets[after] == holder_ &&
             graph_.label_name(after) == "__globals__") {
             return kExecNamespace;
@@ -304,7 +304,7 @@ class EdgeClassifier {
         }
         // An object that stores only `list.append`, or a function that captures the list, does not
         // own the list.
-        const std::uint32_t into = cycle_.edges[cycle_.outside_containers(i_)];
+        const EdgeIx into = cycle_.edges[cycle_.outside_containers(i_)];
         const bool is_own = is_stored_on_target() && !passes(NodeKind::builtin_function) &&
                             graph_.edges[into].label.kind != EdgeKind::closure;
         if (!cycle_.is_object(target_) || !is_own) {
@@ -324,14 +324,14 @@ class EdgeClassifier {
     }
 
     [[nodiscard]] bool passes(NodeKind kind) const {
-        return any_holder([&](std::uint32_t node) { return graph_.is(node, kind); });
+        return any_holder([&](NodeIx node) { return graph_.is(node, kind); });
     }
 
     // The kind of object to which reference `i` leads. An exception that is on the cycle because of
     // an attribute, not because of its traceback, counts as a plain object.
     [[nodiscard]] NodeKind kind_on_cycle(std::size_t i) const {
         const NodeKind kind = graph_.node(cycle_.target(i)).kind;
-        const std::uint32_t next = cycle_.edges[cycle_.next(i)];
+        const EdgeIx next = cycle_.edges[cycle_.next(i)];
         const bool by_attribute = is_attribute(graph_, next) || graph_.label_name(next) == "args";
         return kind == NodeKind::exception && by_attribute ? NodeKind::object : kind;
     }
@@ -340,7 +340,7 @@ class EdgeClassifier {
     // `by_callables` is true, callables.
     [[nodiscard]] bool is_stored_on_target(bool by_callables = true) const {
         return cycle_.all_others(i_, [&](std::size_t k) {
-            const std::uint32_t holder = cycle_.holder(k);
+            const NodeIx holder = cycle_.holder(k);
             return holder == target_ || is_container(graph_, holder) ||
                    (by_callables && !cycle_.is_object(holder));
         });
@@ -374,7 +374,7 @@ class EdgeClassifier {
         return !graph_.collectable && is_captured &&
                (calls_user_function(graph_, holder_) ||
                 !cycle_.all_others(i_, [this](std::size_t k) {
-                    const std::uint32_t holder = cycle_.holder(k);
+                    const NodeIx holder = cycle_.holder(k);
                     return !is_callable(graph_, holder) ||
                            origin_of(graph_, holder) != Origin::user;
                 }));
@@ -393,7 +393,7 @@ class EdgeClassifier {
             graph_.label_name(cycle_.edges[k]) != "__wrapped__") {
             return false;  // stored like a method: the code that stores it can be changed
         }
-        const std::uint32_t caller = cycle_.holder(cycle_.outside_containers(k));
+        const NodeIx caller = cycle_.holder(cycle_.outside_containers(k));
         return (cycle_.is_object(caller) || graph_.is(caller, NodeKind::function)) &&
                origin_of(graph_, caller) != Origin::user;
     }
@@ -401,9 +401,9 @@ class EdgeClassifier {
     const CycleView& cycle_;
     const CollapsedGraph& graph_;
     std::size_t i_;
-    std::uint32_t edge_;
-    std::uint32_t holder_;
-    std::uint32_t target_;
+    EdgeIx edge_;
+    NodeIx holder_;
+    NodeIx target_;
     std::string_view name_;
     ConstructionHints hints_;
 };
@@ -418,9 +418,7 @@ int adjustment_of(const CycleView& cycle, std::size_t i) {
     return EdgeClassifier(cycle, i).adjustment();
 }
 
-const Evidence& payload_evidence_of(const CollapsedGraph& graph,
-                                    std::uint32_t edge,
-                                    bool of_class) {
+const Evidence& payload_evidence_of(const CollapsedGraph& graph, EdgeIx edge, bool of_class) {
     const EdgeKind kind = graph.edges[edge].label.kind;
     if (kind == EdgeKind::closure) {
         return of_class ? kPayloadOfMethod : kPayloadClosure;

@@ -28,7 +28,7 @@ struct Evidence {
 // Classifies a reference that is outside the cycle and leads to memory. `of_class` is true if a
 // class is on the cycle.
 [[nodiscard]] const Evidence& payload_evidence_of(const CollapsedGraph& graph,
-                                                  std::uint32_t edge,
+                                                  EdgeIx edge,
                                                   bool of_class);
 
 }  // namespace cyclewatch::analysis

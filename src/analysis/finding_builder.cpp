@@ -28,8 +28,8 @@ bool same_text(const model::Reference& a, const model::Reference& b) {
            a.location == b.location;
 }
 
-bool have_same_classes(const CollapsedGraph& graph, std::uint32_t edge, std::uint32_t other) {
-    const auto same = [&graph](std::uint32_t node, std::uint32_t other_node) {
+bool have_same_classes(const CollapsedGraph& graph, EdgeIx edge, EdgeIx other) {
+    const auto same = [&graph](NodeIx node, NodeIx other_node) {
         const model::Node& a = graph.node(node);
         const model::Node& b = graph.node(other_node);
         return a.kind == b.kind && a.name == b.name;
@@ -54,8 +54,8 @@ void append_references(std::vector<model::Reference>& list,
         reference.reason = reason_of(graph, candidate, i, cut);
         reference.payload = candidate.payload;
         if (cut.parent != kNone) {
-            reference.references = static_cast<std::uint64_t>(
-                std::ranges::count_if(candidate.edges, [&](std::uint32_t edge) {
+            reference.references =
+                static_cast<std::uint64_t>(std::ranges::count_if(candidate.edges, [&](EdgeIx edge) {
                     return have_same_classes(graph, edge, candidate.edges[i]);
                 }));
         }
@@ -67,7 +67,7 @@ void append_references(std::vector<model::Reference>& list,
                 reference.location = location_of(graph, candidate.edges[0], *at);
             }
         }
-        const std::uint32_t holder = graph.edges[candidate.edges[i]].holder;
+        const NodeIx holder = graph.edges[candidate.edges[i]].holder;
         if (graph.is(holder, model::NodeKind::builtin_function)) {
             reference.holder_path = stored_in(graph, graph.targets[candidate.edges[i]]);
         } else if (cut.cut.size() > 1 && graph.is(holder, model::NodeKind::bound_method)) {
@@ -88,7 +88,7 @@ void append_references(std::vector<model::Reference>& list,
 
 // In a long cycle, one entry stands for the references in the middle; see model/cycle_gap.h.
 std::vector<model::Reference> cycle_references(const CollapsedGraph& graph,
-                                               std::span<const std::uint32_t> cycle) {
+                                               std::span<const EdgeIx> cycle) {
     std::vector<model::Reference> references;
     const std::size_t left_out =
         cycle.size() > kMostCycleReferences ? cycle.size() - kMostCycleReferences + 1 : 0;
@@ -111,16 +111,14 @@ std::vector<model::Reference> cycle_references(const CollapsedGraph& graph,
 std::string title_of(const CollapsedGraph& graph,
                      const Component& component,
                      const Cut& cut,
-                     std::span<const std::uint32_t> cycle) {
+                     std::span<const EdgeIx> cycle) {
     if (cut.parent == kNone ||
         std::ranges::find(cycle, cut.cut.front().edges.front()) != cycle.end()) {
         return cycle_text(graph, cycle);
     }
     const auto first = std::ranges::find(component.edges, cut.cut.front().edges.front());
-    std::vector<std::uint32_t> edges = collapsed_edges(
-        component,
-        shortest_cycle_through(component,
-                               static_cast<std::uint32_t>(first - component.edges.begin())));
+    std::vector<EdgeIx> edges = collapsed_edges(
+        component, shortest_cycle_through(component, component.edges.index_at(first)));
     std::rotate(edges.begin(), edges.begin() + 1, edges.end());  // starts at the parent
     return cycle_text(graph, edges);
 }
@@ -139,7 +137,7 @@ FindingBuilder::FindingBuilder(const CollapsedGraph& graph,
 void FindingBuilder::describe(const Component& component,
                               std::uint64_t& work_left,
                               const Cycle& cycle,
-                              std::span<const std::uint32_t> cycle_edges,
+                              std::span<const EdgeIx> cycle_edges,
                               std::string signature,
                               std::uint64_t retained_bytes,
                               const OwnerWalk& walk) {
@@ -155,7 +153,7 @@ void FindingBuilder::describe(const Component& component,
     finding_.advice = advice_of(graph_, cut);
     finding_.cost = cost_of(graph_, cut);
     finding_.remedy = remedy_of(graph_, cut);
-    std::vector<std::uint32_t> cut_edges;
+    std::vector<EdgeIx> cut_edges;
     for (const Candidate& candidate : cut.cut) {
         cut_edges.insert(cut_edges.end(), candidate.edges.begin(), candidate.edges.end());
     }
@@ -213,7 +211,7 @@ void FindingBuilder::compare(const Component& component) {
     }
 }
 
-void FindingBuilder::count(std::uint32_t component,
+void FindingBuilder::count(ComponentIx component,
                            std::uint64_t retained_bytes,
                            bool walked,
                            const OwnerWalk& walk,
@@ -229,16 +227,15 @@ void FindingBuilder::count(std::uint32_t component,
     }
     const std::uint64_t factor = weight.equal();
     for (const ReachedOwner& reached : walk.owners()) {
-        const model::StorageId id = observation_.owners[reached.owner].storage;
-        const model::Storage& storage = observation_.storages[index_of(id)];
-        const auto index = static_cast<std::uint32_t>(index_of(id));
+        const StorageId id = retained_.storage_of(reached.owner);
+        const model::Storage& storage = observation_.storage(id);
         // A shared storage is counted once per finding.
         const bool is_shared = retained_.keeper_of(id) != component;
-        if (storage.released && is_shared && shared_.emplace(index, factor).second) {
+        if (storage.released && is_shared && shared_.emplace(id, factor).second) {
             finding_.shared_bytes += storage.bytes * factor;
         }
         if (is_shared) {
-            shared_storages_.insert(index);
+            shared_storages_.insert(id);
         }
         if (!is_shared || shared_owners_.insert(reached.owner).second) {
             add_owner(reached, walk, weight);
@@ -272,7 +269,7 @@ void FindingBuilder::absorb(FindingBuilder&& other) {
         const auto [entry, fresh] = shared_.emplace(storage, copies);
         if (!fresh) {
             finding_.shared_bytes -=
-                observation_.storages[storage].bytes * std::min(entry->second, copies);
+                observation_.storage(storage).bytes * std::min(entry->second, copies);
             entry->second = std::max(entry->second, copies);
         }
     }
@@ -283,17 +280,15 @@ void FindingBuilder::absorb(FindingBuilder&& other) {
 void FindingBuilder::absorb_owners(FindingBuilder&& other) {
     for (OwnerGroup& group : other.groups_) {
         std::erase_if(group.summary.storages, [&](const model::StorageShare& share) {
-            const auto storage = static_cast<std::uint32_t>(index_of(share.storage));
-            const bool listed =
-                shared_storages_.contains(storage) && other.shared_storages_.contains(storage);
+            const bool listed = shared_storages_.contains(share.storage) &&
+                                other.shared_storages_.contains(share.storage);
             group.summary.count -= listed ? std::min(share.owners, group.summary.count) : 0;
             return listed;
         });
         if (group.summary.count == 0) {
             continue;
         }
-        const auto [known, fresh] =
-            group_of_.try_emplace(group.key, static_cast<std::uint32_t>(groups_.size()));
+        const auto [known, fresh] = group_of_.try_emplace(group.key, groups_.size());
         if (!fresh) {
             OwnerGroup& same = groups_[known->second];
             same.summary.count += group.summary.count;
@@ -313,13 +308,13 @@ void FindingBuilder::absorb_owners(FindingBuilder&& other) {
     shared_storages_.merge(other.shared_storages_);
 }
 
-void FindingBuilder::retain_shared(std::uint32_t storage) {
-    finding_.retained_bytes += observation_.storages[storage].bytes * shared_.at(storage);
+void FindingBuilder::retain_shared(StorageId storage) {
+    finding_.retained_bytes += observation_.storage(storage).bytes * shared_.at(storage);
     drop_shared(storage);
 }
 
-void FindingBuilder::drop_shared(std::uint32_t storage) {
-    finding_.shared_bytes -= observation_.storages[storage].bytes * shared_.at(storage);
+void FindingBuilder::drop_shared(StorageId storage) {
+    finding_.shared_bytes -= observation_.storage(storage).bytes * shared_.at(storage);
     shared_.erase(storage);
 }
 
@@ -335,7 +330,7 @@ void FindingBuilder::add_owner(const ReachedOwner& reached,
                                const OwnerWalk& walk,
                                const Weight& weight) {
     const std::uint64_t factor = weight.equal();
-    const model::DeviceOwner& owner = observation_.owners[reached.owner];
+    const model::DeviceOwner& owner = observation_.owner(reached.owner);
     if (owner.has_graph && !finding_.unowned_bytes) {
         finding_.unowned_bytes = 0;  // measured later, if at all
     }
@@ -350,7 +345,7 @@ void FindingBuilder::add_owner(const ReachedOwner& reached,
         omitted_groups_.insert(reached.group);
         return;
     }
-    const model::Storage& storage = observation_.storages[index_of(owner.storage)];
+    const model::Storage& storage = observation_.storage_of(owner);
     OwnerGroup group;
     group.summary.type = owner.type;
     group.summary.device = storage.device;
@@ -367,7 +362,7 @@ void FindingBuilder::add_owner(const ReachedOwner& reached,
     group.generic_path = walk.path_text(walk.node_of(reached), true);
     group.path_hash = reached.path_hash;
     group.key = reached.group;
-    group_of_.emplace(group.key, static_cast<std::uint32_t>(groups_.size()));
+    group_of_.emplace(group.key, groups_.size());
     groups_.push_back(std::move(group));
 }
 
@@ -391,6 +386,14 @@ model::Finding FindingBuilder::finish() {
         finding_.owners.resize(model::kMaxOwnersPerFinding);
     }
     return std::move(finding_);
+}
+
+std::vector<FindingIx> ranked(const Builders& builders) {
+    std::vector<FindingIx> order(builders.indexes().begin(), builders.indexes().end());
+    std::ranges::sort(order, model::ranks_before, [&](FindingIx b) -> const model::Finding& {
+        return builders[b].finding();
+    });
+    return order;
 }
 
 }  // namespace cyclewatch::analysis

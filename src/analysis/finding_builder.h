@@ -30,7 +30,7 @@ class FindingBuilder {
     void describe(const Component& component,
                   std::uint64_t& work_left,
                   const Cycle& cycle,
-                  std::span<const std::uint32_t> cycle_edges,
+                  std::span<const EdgeIx> cycle_edges,
                   std::string signature,
                   std::uint64_t retained_bytes,
                   const OwnerWalk& walk);
@@ -46,16 +46,16 @@ class FindingBuilder {
 
     // Adds the counts and bytes of the occurrence `component`, and the owners that `walk` reached
     // from it.
-    void count(std::uint32_t component,
+    void count(ComponentIx component,
                std::uint64_t retained_bytes,
                bool walked,
                const OwnerWalk& walk,
                const Weight& weight);
 
     // The storages that are reachable from cycles of this finding but are not retained by any of
-    // them. Maps the index of each storage to the number of equal storages that it represents (see
+    // them. Maps each storage to the number of equal storages that it represents (see
     // Weight::equal()).
-    [[nodiscard]] const std::unordered_map<std::uint32_t, std::uint64_t>& shared() const {
+    [[nodiscard]] const std::unordered_map<StorageId, std::uint64_t>& shared() const {
         return shared_;
     }
     // Adds the counts, bytes and owners of `other`, which has the same cause. Keeps this finding's
@@ -65,9 +65,9 @@ class FindingBuilder {
 
     // Counts the shared `storage` as retained, because it is reachable only from cycles of this
     // finding.
-    void retain_shared(std::uint32_t storage);
+    void retain_shared(StorageId storage);
     // Removes `storage` from shared(), because another cycle of this finding retains it.
-    void drop_shared(std::uint32_t storage);
+    void drop_shared(StorageId storage);
     void set_shared_with(std::uint64_t findings) { finding_.shared_with = findings; }
     // Assigns `mine` of the `known` bytes in shared() to this finding. Shared bytes of clusters
     // that were counted but not captured are assigned in the same proportion.
@@ -98,12 +98,19 @@ class FindingBuilder {
     model::Finding finding_;
     std::size_t described_nodes_ = 0;
     std::size_t described_references_ = 0;
-    std::unordered_map<std::uint64_t, std::uint32_t> group_of_;  // by key: index
+    std::unordered_map<std::uint64_t, std::size_t> group_of_;  // by key: index
     std::vector<OwnerGroup> groups_;
     std::unordered_set<std::uint64_t> omitted_groups_;
-    std::unordered_map<std::uint32_t, std::uint64_t> shared_;
-    std::unordered_set<std::uint32_t> shared_owners_;    // owners of shared storages so far
-    std::unordered_set<std::uint32_t> shared_storages_;  // including those not released
+    std::unordered_map<StorageId, std::uint64_t> shared_;
+    std::unordered_set<OwnerId> shared_owners_;      // owners of shared storages so far
+    std::unordered_set<StorageId> shared_storages_;  // including those not released
 };
+
+// A finding of the collection.
+enum class FindingIx : std::uint32_t {};
+using Builders = IndexedVector<FindingIx, FindingBuilder>;
+
+// The findings in the order of model::ranks_before().
+[[nodiscard]] std::vector<FindingIx> ranked(const Builders& builders);
 
 }  // namespace cyclewatch::analysis

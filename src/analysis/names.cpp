@@ -15,15 +15,15 @@ using model::NodeKind;
 constexpr std::size_t kLongestTitle = 8;  // steps
 constexpr std::string_view kLocals = "locals()";
 
-std::string_view name_of(const CollapsedGraph& graph, std::uint32_t node) {
+std::string_view name_of(const CollapsedGraph& graph, NodeIx node) {
     const std::string_view name = graph.raw->text(graph.node(node).name);
     return name.empty() ? "?" : name;
 }
 
 // Returns the function of the bound method `method`. In reports, the method has the name of that
 // function.
-std::uint32_t function_of(const CollapsedGraph& graph, std::uint32_t method) {
-    for (std::uint32_t e = graph.first[method]; e < graph.first[method + 1]; ++e) {
+NodeIx function_of(const CollapsedGraph& graph, NodeIx method) {
+    for (const EdgeIx e : graph.edges_of(method)) {
         if (graph.edges[e].label.kind == EdgeKind::member && graph.label_name(e) == "__func__") {
             return graph.targets[e];
         }
@@ -31,9 +31,9 @@ std::uint32_t function_of(const CollapsedGraph& graph, std::uint32_t method) {
     return kNone;
 }
 
-std::uint32_t named_node(const CollapsedGraph& graph, std::uint32_t node) {
+NodeIx named_node(const CollapsedGraph& graph, NodeIx node) {
     if (graph.is(node, NodeKind::bound_method)) {
-        const std::uint32_t function = function_of(graph, node);
+        const NodeIx function = function_of(graph, node);
         return function == kNone ? node : function;
     }
     return node;
@@ -44,13 +44,13 @@ bool is_known(const model::SourceLocation& location) {
 }
 
 // The line that defines a method is unrelated to the line that creates a bound method.
-model::SourceLocation source_of_node(const CollapsedGraph& graph, std::uint32_t node) {
+model::SourceLocation source_of_node(const CollapsedGraph& graph, NodeIx node) {
     const model::SourceLocation& location = graph.node(node).location;
     const bool is_unknown = graph.is(node, NodeKind::bound_method) && location.line == 0;
     return is_unknown ? model::SourceLocation() : location;
 }
 
-model::SourceLocation source_of(const CollapsedGraph& graph, std::uint32_t edge) {
+model::SourceLocation source_of(const CollapsedGraph& graph, EdgeIx edge) {
     if (const model::AttributeSite* site = site_of(graph, edge);
         site != nullptr && is_known(site->location)) {
         return site->location;
@@ -58,14 +58,14 @@ model::SourceLocation source_of(const CollapsedGraph& graph, std::uint32_t edge)
     if (graph.edges[edge].label.kind == EdgeKind::hook) {
         // The code to change is neither the class of the torch.nn.Module nor, if the hook is a
         // callable object, the class of the hook.
-        const std::uint32_t hook = graph.targets[edge];
+        const NodeIx hook = graph.targets[edge];
         if (calls_user_function(graph, hook)) {
             return graph.node(hook).captured_function;
         }
         return graph.is(hook, NodeKind::object) ? model::SourceLocation()
                                                 : source_of_node(graph, hook);
     }
-    const std::uint32_t holder = graph.edges[edge].holder;
+    const NodeIx holder = graph.edges[edge].holder;
     // For a callable that is stored on an object, return the line that defines the callable.
     if (is_attribute(graph, edge) && !is_callable(graph, holder) &&
         is_callable(graph, graph.targets[edge]) &&
@@ -79,9 +79,7 @@ model::SourceLocation source_of(const CollapsedGraph& graph, std::uint32_t edge)
     return in_class && is_known(location) ? location : graph.node(holder).allocated;
 }
 
-model::SourceLocation source_of(const CollapsedGraph& graph,
-                                std::uint32_t edge,
-                                std::uint32_t keeper) {
+model::SourceLocation source_of(const CollapsedGraph& graph, EdgeIx edge, EdgeIx keeper) {
     const model::SourceLocation location = source_of(graph, edge);
     // A function that captures a container usually does not create the container's items.
     const bool use_keeper =
@@ -112,27 +110,27 @@ std::string place_of(const CollapsedGraph& graph, const model::SourceLocation& l
     return location.line == 0 ? text : text + ":" + std::to_string(location.line);
 }
 
-bool is_method_of_class(const CollapsedGraph& graph, std::uint32_t node) {
+bool is_method_of_class(const CollapsedGraph& graph, NodeIx node) {
     const std::size_t module = graph.raw->text(graph.node(node).module).size();
     return graph.is(node, NodeKind::bound_method) &&
            graph.raw->text(graph.node(node).name).find('.', module + 1) != std::string_view::npos;
 }
 
-bool calls_user_function(const CollapsedGraph& graph, std::uint32_t node) {
+bool calls_user_function(const CollapsedGraph& graph, NodeIx node) {
     return is_known(graph.node(node).captured_function);
 }
 
-bool is_attribute(const CollapsedGraph& graph, std::uint32_t edge) {
+bool is_attribute(const CollapsedGraph& graph, EdgeIx edge) {
     const EdgeKind kind = graph.edges[edge].label.kind;
     return kind == EdgeKind::attribute || kind == EdgeKind::slot;
 }
 
-bool is_callable(const CollapsedGraph& graph, std::uint32_t node) {
+bool is_callable(const CollapsedGraph& graph, NodeIx node) {
     return graph.is(node, NodeKind::function) || graph.is(node, NodeKind::bound_method) ||
            graph.is(node, NodeKind::partial) || graph.is(node, NodeKind::builtin_function);
 }
 
-bool is_container(const CollapsedGraph& graph, std::uint32_t node) {
+bool is_container(const CollapsedGraph& graph, NodeIx node) {
     switch (graph.node(node).kind) {
         case NodeKind::dict:
         case NodeKind::list:
@@ -145,8 +143,8 @@ bool is_container(const CollapsedGraph& graph, std::uint32_t node) {
     }
 }
 
-std::string full_name(const CollapsedGraph& graph, std::uint32_t node) {
-    const std::uint32_t named = named_node(graph, node);
+std::string full_name(const CollapsedGraph& graph, NodeIx node) {
+    const NodeIx named = named_node(graph, node);
     const NodeKind kind = graph.node(node).kind;
     const std::string_view name = name_of(graph, named);
     if (kind == NodeKind::bound_method && name == "method") {
@@ -158,40 +156,40 @@ std::string full_name(const CollapsedGraph& graph, std::uint32_t node) {
     return std::string(kind_prefix(kind)).append(name);
 }
 
-std::string short_name(const CollapsedGraph& graph, std::uint32_t node) {
+std::string short_name(const CollapsedGraph& graph, NodeIx node) {
     if (graph.node(node).locals_snapshot) {
         return std::string(kLocals);
     }
     return std::string(base::last_part(name_of(graph, named_node(graph, node))));
 }
 
-std::string label_of(const CollapsedGraph& graph, std::uint32_t edge) {
+std::string label_of(const CollapsedGraph& graph, EdgeIx edge) {
     const model::EdgeLabel& label = graph.edges[edge].label;
     return model::label_text(label.kind, graph.raw->text(label.name), label.index);
 }
 
-std::string label_of_many(const CollapsedGraph& graph, std::uint32_t edge) {
+std::string label_of_many(const CollapsedGraph& graph, EdgeIx edge) {
     const model::EdgeLabel& label = graph.edges[edge].label;
     return model::label_text_of_many(label.kind, graph.raw->text(label.name), label.index);
 }
 
-std::string generic_label_of(const CollapsedGraph& graph, std::uint32_t edge) {
+std::string generic_label_of(const CollapsedGraph& graph, EdgeIx edge) {
     const model::EdgeLabel& label = graph.edges[edge].label;
     return model::generic_label_text(label.kind, graph.raw->text(label.name), label.index);
 }
 
-std::string dotted(const CollapsedGraph& graph, std::uint32_t edge) {
+std::string dotted(const CollapsedGraph& graph, EdgeIx edge) {
     const std::string label = label_of(graph, edge);
     const bool joined = label.front() == '.' || label.front() == '[';
     return short_name(graph, graph.edges[edge].holder) + (joined ? "" : ".") + label;
 }
 
-std::string step_text(const CollapsedGraph& graph, std::uint32_t edge) {
+std::string step_text(const CollapsedGraph& graph, EdgeIx edge) {
     return is_container(graph, graph.edges[edge].holder) ? label_of(graph, edge)
                                                          : dotted(graph, edge);
 }
 
-std::string cycle_text(const CollapsedGraph& graph, std::span<const std::uint32_t> cycle) {
+std::string cycle_text(const CollapsedGraph& graph, std::span<const EdgeIx> cycle) {
     const std::size_t head = cycle.size() > kLongestTitle ? kLongestTitle / 2 + 1 : cycle.size();
     const std::size_t tail = cycle.size() > kLongestTitle ? kLongestTitle / 2 - 1 : 0;
     std::string text = dotted(graph, cycle.front()) + " -> ";
@@ -206,11 +204,13 @@ std::string cycle_text(const CollapsedGraph& graph, std::span<const std::uint32_
     return text + short_name(graph, graph.edges[cycle.front()].holder);
 }
 
-std::string stored_in(const CollapsedGraph& graph, std::uint32_t node) {
+std::string stored_in(const CollapsedGraph& graph, NodeIx node) {
     const bool is_method = graph.is(node, NodeKind::bound_method);
     std::string text;
-    for (std::uint32_t e = 0; (is_method || is_container(graph, node)) && e < graph.targets.size();
-         ++e) {
+    if (!is_method && !is_container(graph, node)) {
+        return text;
+    }
+    for (const EdgeIx e : graph.all_edges()) {
         if (graph.targets[e] != node) {
             continue;
         }
@@ -224,7 +224,7 @@ std::string stored_in(const CollapsedGraph& graph, std::uint32_t node) {
     return text;
 }
 
-std::string path_text(const CollapsedGraph& graph, std::span<const std::uint32_t> path) {
+std::string path_text(const CollapsedGraph& graph, std::span<const EdgeIx> path) {
     if (path.empty()) {
         return {};
     }
@@ -237,16 +237,16 @@ std::string path_text(const CollapsedGraph& graph, std::span<const std::uint32_t
     return text;
 }
 
-std::string location_of_node(const CollapsedGraph& graph, std::uint32_t node) {
+std::string location_of_node(const CollapsedGraph& graph, NodeIx node) {
     return place_of(graph, source_of_node(graph, node));
 }
 
-const model::AttributeSite* site_of(const CollapsedGraph& graph, std::uint32_t edge) {
+const model::AttributeSite* site_of(const CollapsedGraph& graph, EdgeIx edge) {
     const model::EdgeLabel& label = graph.edges[edge].label;
     if (!is_attribute(graph, edge)) {
         return nullptr;
     }
-    const std::uint32_t holder = graph.edges[edge].holder;
+    const NodeIx holder = graph.edges[edge].holder;
     for (const model::AttributeSite& site : graph.raw->attribute_sites) {
         if (site.holder == graph.node(holder).name && site.attribute == label.name &&
             site.on_class == graph.is(holder, NodeKind::type)) {
@@ -264,7 +264,7 @@ std::string_view plain_name(std::string_view name) {
     return name.substr(is_mangled ? mangled + 2 : start);
 }
 
-std::string location_of(const CollapsedGraph& graph, std::uint32_t edge, std::uint32_t keeper) {
+std::string location_of(const CollapsedGraph& graph, EdgeIx edge, EdgeIx keeper) {
     return place_of(graph, source_of(graph, edge, keeper));
 }
 
@@ -272,13 +272,10 @@ std::string allocation_of(const CollapsedGraph& graph, const model::DeviceOwner&
     return owner.is_part ? std::string() : place_of(graph, graph.raw->node(owner.node).allocated);
 }
 
-model::Reference reference_of(const CollapsedGraph& graph,
-                              std::uint32_t edge,
-                              std::uint32_t keeper) {
+model::Reference reference_of(const CollapsedGraph& graph, EdgeIx edge, EdgeIx keeper) {
     model::Reference reference;
     const model::SourceLocation location = source_of(graph, edge, keeper);
-    const CollapsedEdge& collapsed = graph.edges[edge];
-    reference.holder = full_name(graph, collapsed.holder);
+    reference.holder = full_name(graph, graph.edges[edge].holder);
     reference.label = label_of(graph, edge);
     reference.target = full_name(graph, graph.targets[edge]);
     reference.location = place_of(graph, location);
@@ -287,15 +284,15 @@ model::Reference reference_of(const CollapsedGraph& graph,
         reference.base_class = graph.raw->text(site->base);
         reference.is_generated = site->is_generated && !reference.location.empty();
     }
-    for (std::uint32_t i = 0; i < collapsed.step_count; ++i) {
-        const model::Edge& step = graph.raw->edges[graph.steps[collapsed.first_step + i]];
+    for (const model::EdgeId id : graph.steps_of(edge)) {
+        const model::Edge& step = graph.raw->edges[id];
         reference.raw_path.push_back(
             model::label_text(step.label.kind, graph.raw->text(step.label.name), step.label.index));
     }
     return reference;
 }
 
-Origin origin_of(const CollapsedGraph& graph, std::uint32_t node) {
+Origin origin_of(const CollapsedGraph& graph, NodeIx node) {
     const model::Node& described = graph.node(node);
     const std::string_view path = graph.raw->text(described.location.path);
     if (!path.empty()) {
@@ -308,7 +305,7 @@ Origin origin_of(const CollapsedGraph& graph, std::uint32_t node) {
     return contains(kStandardLibrary, top) ? Origin::standard_library : Origin::user;
 }
 
-bool may_be_users(const CollapsedGraph& graph, std::uint32_t node) {
+bool may_be_users(const CollapsedGraph& graph, NodeIx node) {
     return is_container(graph, node) || origin_of(graph, node) == Origin::user;
 }
 

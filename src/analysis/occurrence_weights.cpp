@@ -8,6 +8,8 @@
 namespace cyclewatch::analysis {
 namespace {
 
+using model::NodeId;
+
 // A weakly connected component of the raw graph.
 struct Cluster {
     std::uint64_t owners = 0;
@@ -16,36 +18,36 @@ struct Cluster {
 };
 
 // For each node, returns the first node of its cluster.
-std::vector<std::uint32_t> clusters_of(const model::ReferenceGraph& graph) {
+IndexedVector<NodeId, NodeId> clusters_of(const model::ReferenceGraph& graph) {
     base::UnionFind clusters(graph.nodes.size());
-    for (std::uint32_t node = 0; node < graph.nodes.size(); ++node) {
-        for (const model::Edge& edge : graph.edges_of(model::NodeId{node})) {
-            clusters.unite(node, static_cast<std::uint32_t>(index_of(edge.target)));
+    IndexedVector<NodeId, NodeId> cluster_of(graph.nodes.size());
+    for (const NodeId node : cluster_of.indexes()) {
+        for (const model::Edge& edge : graph.edges_of(node)) {
+            clusters.unite(static_cast<std::uint32_t>(node),
+                           static_cast<std::uint32_t>(edge.target));
         }
     }
-    std::vector<std::uint32_t> cluster_of(graph.nodes.size());
-    for (std::uint32_t node = 0; node < cluster_of.size(); ++node) {
-        cluster_of[node] = clusters.find(node);
+    for (const NodeId node : cluster_of.indexes()) {
+        cluster_of[node] = NodeId{clusters.find(static_cast<std::uint32_t>(node))};
     }
     return cluster_of;
 }
 
 // Returns the clusters, each at the index of its first node.
-std::vector<Cluster> total_up(const model::Observation& observation,
-                              const std::vector<std::uint32_t>& cluster_of) {
-    std::vector<Cluster> clusters(cluster_of.size());
-    std::vector<bool> counted(observation.storages.size(), false);
+IndexedVector<NodeId, Cluster> total_up(const model::Observation& observation,
+                                        const IndexedVector<NodeId, NodeId>& cluster_of) {
+    IndexedVector<NodeId, Cluster> clusters(cluster_of.size());
+    IndexSet<StorageId> counted(observation.storages.size());
     for (const model::DeviceOwner& owner : observation.owners) {
-        Cluster& cluster = clusters[cluster_of[index_of(owner.node)]];
+        Cluster& cluster = clusters[cluster_of[owner.node]];
         ++cluster.owners;
-        const std::size_t storage = index_of(owner.storage);
-        if (!counted[storage] && observation.storages[storage].released) {
-            cluster.bytes += observation.storages[storage].bytes;
+        const model::Storage& storage = observation.storage_of(owner);
+        if (counted.insert(owner.storage) && storage.released) {
+            cluster.bytes += storage.bytes;
         }
-        counted[storage] = true;
     }
     for (const model::RepeatedShape& repeat : observation.repeats) {
-        model::RepeatedShape& repeated = clusters[cluster_of[index_of(repeat.twin)]].repeated;
+        model::RepeatedShape& repeated = clusters[cluster_of[repeat.twin]].repeated;
         repeated.count += repeat.count;
         repeated.owners += repeat.owners;
         repeated.bytes += repeat.bytes;
@@ -62,18 +64,18 @@ std::uint64_t proportion(std::uint64_t bytes, std::uint64_t part, std::uint64_t 
 
 }  // namespace
 
-std::vector<Weight> weigh_components(const CollapsedGraph& graph,
-                                     const graph::StrongComponents& components,
-                                     const RetainedSize& retained,
-                                     const model::Observation& observation) {
-    std::vector<Weight> weights(components.count());
+IndexedVector<ComponentIx, Weight> weigh_components(const CollapsedGraph& graph,
+                                                    const Components& components,
+                                                    const RetainedSize& retained,
+                                                    const model::Observation& observation) {
+    IndexedVector<ComponentIx, Weight> weights(components.count());
     if (observation.repeats.empty()) {
         return weights;
     }
-    const std::vector<std::uint32_t> cluster_of = clusters_of(observation.graph);
-    const std::vector<Cluster> clusters = total_up(observation, cluster_of);
-    for (std::uint32_t node = 0; node < graph.nodes(); ++node) {
-        const std::uint32_t component = components.of[node];
+    const auto cluster_of = clusters_of(observation.graph);
+    const auto clusters = total_up(observation, cluster_of);
+    for (const NodeIx node : graph.all_nodes()) {
+        const ComponentIx component = components.of[node];
         const Cluster& cluster = clusters[cluster_of[graph.raw_node[node]]];
         const model::RepeatedShape& repeated = cluster.repeated;
         Weight& weight = weights[component];

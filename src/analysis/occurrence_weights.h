@@ -4,11 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "analysis/collapsed_graph.h"
 #include "analysis/retained_size.h"
-#include "graph/strong_components.h"
 #include "model/observation.h"
 
 namespace cyclewatch::analysis {
@@ -26,9 +24,10 @@ struct Weight {
 // Returns the weight of each component. The bytes of clusters that were counted but not captured
 // are divided among the components of the captured cluster, in proportion to the retained bytes of
 // these components.
-[[nodiscard]] std::vector<Weight> weigh_components(const CollapsedGraph& graph,
-                                                   const graph::StrongComponents& components,
-                                                   const RetainedSize& retained,
-                                                   const model::Observation& observation);
+[[nodiscard]] IndexedVector<ComponentIx, Weight> weigh_components(
+    const CollapsedGraph& graph,
+    const Components& components,
+    const RetainedSize& retained,
+    const model::Observation& observation);
 
 }  // namespace cyclewatch::analysis

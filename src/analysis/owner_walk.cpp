@@ -28,18 +28,17 @@ OwnerWalk::OwnerWalk(const CollapsedGraph& graph,
     : graph_(graph),
       observation_(observation),
       retained_(retained),
-      seen_(graph.nodes(), 0),
+      seen_(graph.size(), 0),
       storage_seen_(observation.storages.size(), 0),
-      reached_by_(graph.nodes(), kNone),
-      generic_path_(graph.nodes(), 0),
-      indexed_path_(graph.nodes(), 0),
-      work_left_(kMostPasses * (graph.nodes() + graph.edges.size()) + kSpareWork) {
-    for (std::size_t i = 0; i < graph.raw->strings.size(); ++i) {
-        const auto text = graph.raw->text(static_cast<model::StringId>(i));
-        text_hash_.push_back(base::StableHash().add(text).value());
+      reached_by_(graph.size(), kNone),
+      generic_path_(graph.size(), 0),
+      indexed_path_(graph.size(), 0),
+      work_left_(kMostPasses * (graph.size() + graph.edges.size()) + kSpareWork) {
+    for (const model::StringId id : IndexRange<model::StringId>(graph.raw->strings.size())) {
+        text_hash_.push_back(base::StableHash().add(graph.raw->text(id)).value());
     }
     for (const model::DeviceOwner& owner : observation.owners) {
-        const model::Storage& storage = observation.storages[index_of(owner.storage)];
+        const model::Storage& storage = observation.storage_of(owner);
         owner_hash_.push_back(base::StableHash()
                                   .add(owner.type)
                                   .add(owner.shape)
@@ -51,14 +50,11 @@ OwnerWalk::OwnerWalk(const CollapsedGraph& graph,
     }
 }
 
-std::uint32_t OwnerWalk::node_of(const ReachedOwner& reached) const {
-    return graph_.collapsed_of[index_of(observation_.owners[reached.owner].node)];
+NodeIx OwnerWalk::node_of(const ReachedOwner& reached) const {
+    return graph_.node_of(observation_.owner(reached.owner));
 }
 
-void OwnerWalk::visit(std::uint32_t node,
-                      std::uint32_t by,
-                      std::uint64_t generic,
-                      std::uint64_t indexed) {
+void OwnerWalk::visit(NodeIx node, EdgeIx by, std::uint64_t generic, std::uint64_t indexed) {
     seen_[node] = walks_;
     reached_by_[node] = by;
     generic_path_[node] = generic;
@@ -67,36 +63,35 @@ void OwnerWalk::visit(std::uint32_t node,
     collect(node);
 }
 
-void OwnerWalk::collect(std::uint32_t node) {
-    for (const std::uint32_t owner : retained_.owners_of(node)) {
+void OwnerWalk::collect(NodeIx node) {
+    for (const model::OwnerId owner : retained_.owners_of(node)) {
         reached_.push_back(
             {owner, combine(generic_path_[node], owner_hash_[owner]), indexed_path_[node]});
-        const std::size_t storage = index_of(observation_.owners[owner].storage);
+        const model::StorageId storage = observation_.owner(owner).storage;
         if (storage_seen_[storage] != walks_) {
             storage_seen_[storage] = walks_;
-            bytes_ += retained_.is_released(owner) ? observation_.storages[storage].bytes : 0;
+            bytes_ += retained_.is_released(owner) ? observation_.storage(storage).bytes : 0;
         }
     }
 }
 
-void OwnerWalk::follow(std::uint32_t node, bool structural) {
-    for (std::uint32_t e = graph_.first[node]; e < graph_.first[node + 1]; ++e) {
-        const std::uint32_t target = graph_.targets[e];
+void OwnerWalk::follow(NodeIx node, bool structural) {
+    for (const EdgeIx e : graph_.edges_of(node)) {
+        const NodeIx target = graph_.targets[e];
         if (graph_.edges[e].structural == structural && seen_[target] != walks_) {
             const model::EdgeLabel& label = graph_.edges[e].label;
             const std::uint64_t step =
-                combine(text_hash_[index_of(label.name)], static_cast<std::uint64_t>(label.kind));
+                combine(text_hash_[label.name], static_cast<std::uint64_t>(label.kind));
             visit(target,
                   e,
                   combine(generic_path_[node], step),
                   combine(indexed_path_[node], step + label.index));
         }
     }
-    work_left_ -=
-        std::min<std::uint64_t>(work_left_, 1 + graph_.first[node + 1] - graph_.first[node]);
+    work_left_ -= std::min<std::uint64_t>(work_left_, 1 + graph_.edges_of(node).size());
 }
 
-bool OwnerWalk::walk(std::span<const std::uint32_t> cycle) {
+bool OwnerWalk::walk(std::span<const EdgeIx> cycle) {
     ++walks_;
     queue_.clear();
     reached_.clear();
@@ -104,9 +99,9 @@ bool OwnerWalk::walk(std::span<const std::uint32_t> cycle) {
     if (work_left_ == 0) {
         return false;
     }
-    for (const std::uint32_t edge : cycle) {
-        const std::uint32_t node = graph_.edges[edge].holder;
-        const std::uint64_t start = text_hash_[index_of(graph_.node(node).name)];
+    for (const EdgeIx edge : cycle) {
+        const NodeIx node = graph_.edges[edge].holder;
+        const std::uint64_t start = text_hash_[graph_.node(node).name];
         visit(node, kNone, start, start);
     }
     // Follow structural references last, because a path through a class's __mro__ is not
@@ -121,7 +116,7 @@ bool OwnerWalk::walk(std::span<const std::uint32_t> cycle) {
         }
     }
     const auto bytes_of = [this](const ReachedOwner& reached) {
-        return observation_.storages[index_of(observation_.owners[reached.owner].storage)].bytes;
+        return observation_.storage_of(observation_.owner(reached.owner)).bytes;
     };
     std::stable_sort(
         reached_.begin(), reached_.end(), [&](const ReachedOwner& a, const ReachedOwner& b) {
@@ -130,8 +125,8 @@ bool OwnerWalk::walk(std::span<const std::uint32_t> cycle) {
     return true;
 }
 
-std::vector<std::uint32_t> OwnerWalk::path_to(std::uint32_t node) const {
-    std::vector<std::uint32_t> path;
+std::vector<EdgeIx> OwnerWalk::path_to(NodeIx node) const {
+    std::vector<EdgeIx> path;
     while (reached_by_[node] != kNone) {
         path.push_back(reached_by_[node]);
         node = graph_.edges[reached_by_[node]].holder;
@@ -140,8 +135,8 @@ std::vector<std::uint32_t> OwnerWalk::path_to(std::uint32_t node) const {
     return path;
 }
 
-std::string OwnerWalk::path_text(std::uint32_t node, bool generic) const {
-    const std::vector<std::uint32_t> path = path_to(node);
+std::string OwnerWalk::path_text(NodeIx node, bool generic) const {
+    const std::vector<EdgeIx> path = path_to(node);
     std::string text = short_name(graph_, path.empty() ? node : graph_.edges[path[0]].holder);
     for (std::size_t i = 0; i < path.size(); ++i) {
         if (path.size() > kLongestPath && i == kLongestPath / 2) {

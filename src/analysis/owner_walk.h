@@ -14,7 +14,7 @@
 namespace cyclewatch::analysis {
 
 struct ReachedOwner {
-    std::uint32_t owner = 0;      // index into Observation::owners
+    model::OwnerId owner{};
     std::uint64_t group = 0;      // hash of the owner's description and the labels of its path,
                                   // without indices
     std::uint64_t path_hash = 0;  // hash of the labels of its path, with indices
@@ -31,7 +31,7 @@ class OwnerWalk {
     // Searches from the holders of `cycle`. Returns false without searching once the total work of
     // all walks exceeds a limit. The limit is needed because one large structure may be reachable
     // from many cycles.
-    bool walk(std::span<const std::uint32_t> cycle);
+    bool walk(std::span<const EdgeIx> cycle);
 
     // The following functions return the results of the latest walk.
 
@@ -43,29 +43,30 @@ class OwnerWalk {
     // Total bytes of the released storages that the walk reached. Each storage is counted once.
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
     // The path of references from the cycle to `node`. REQUIRES: the latest walk reached `node`.
-    [[nodiscard]] std::vector<std::uint32_t> path_to(std::uint32_t node) const;
+    [[nodiscard]] std::vector<EdgeIx> path_to(NodeIx node) const;
     // "Engine.weights[3]"; with `generic`, "Engine.weights[x]".
-    [[nodiscard]] std::string path_text(std::uint32_t node, bool generic) const;
+    [[nodiscard]] std::string path_text(NodeIx node, bool generic) const;
 
-    [[nodiscard]] std::uint32_t node_of(const ReachedOwner& reached) const;
+    [[nodiscard]] NodeIx node_of(const ReachedOwner& reached) const;
 
   private:
-    void visit(std::uint32_t node, std::uint32_t by, std::uint64_t generic, std::uint64_t indexed);
-    void collect(std::uint32_t node);
-    void follow(std::uint32_t node, bool structural);
+    void visit(NodeIx node, EdgeIx by, std::uint64_t generic, std::uint64_t indexed);
+    void collect(NodeIx node);
+    void follow(NodeIx node, bool structural);
 
     const CollapsedGraph& graph_;
     const model::Observation& observation_;
     const RetainedSize& retained_;
-    std::vector<std::uint64_t> owner_hash_;  // per owner: type, size, shape ...
-    std::vector<std::uint64_t> text_hash_;   // per string
-    std::vector<std::uint32_t> seen_;        // per node: number of the latest walk that reached it
-    std::vector<std::uint32_t> storage_seen_;  // per storage: likewise
-    // Per node; the entries of a node are valid only if seen_[node] == walks_:
-    std::vector<std::uint32_t> reached_by_;    // the last reference of the path; kNone: start
-    std::vector<std::uint64_t> generic_path_;  // hash of the labels without indices
-    std::vector<std::uint64_t> indexed_path_;  // hash of the labels with indices
-    std::vector<std::uint32_t> queue_;
+    IndexedVector<model::OwnerId, std::uint64_t> owner_hash_;  // type, size, shape ...
+    IndexedVector<model::StringId, std::uint64_t> text_hash_;
+    // The numbers of the latest walks that reached the nodes and storages:
+    IndexedVector<NodeIx, std::uint32_t> seen_;
+    IndexedVector<model::StorageId, std::uint32_t> storage_seen_;
+    // The entries of a node are valid only if seen_[node] == walks_:
+    IndexedVector<NodeIx, EdgeIx> reached_by_;           // last edge of the path; kNone: start
+    IndexedVector<NodeIx, std::uint64_t> generic_path_;  // hash of the labels without indices
+    IndexedVector<NodeIx, std::uint64_t> indexed_path_;  // hash of the labels with indices
+    std::vector<NodeIx> queue_;
     std::vector<ReachedOwner> reached_;
     std::uint64_t bytes_ = 0;
     std::uint32_t walks_ = 0;

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
+#include <variant>
 
 #include "analysis/evidence_weights.h"
 #include "analysis/names.h"
@@ -20,14 +21,14 @@ constexpr std::size_t kMostPayloads = 2;
 constexpr std::size_t kFarthestDescent = 32;  // functions inside functions inside functions
 
 struct Payload {
-    std::uint32_t edge = 0;
+    EdgeIx edge{};
     std::uint64_t bytes = 0;
 };
 
 // True for a reference to code (a class, function, frame ...) or to a wrapper of code. Users do not
 // regard code as data, so the reference from the code to the data is suggested instead.
-bool leads_to_code(const CollapsedGraph& graph, std::uint32_t edge) {
-    const std::uint32_t target = graph.targets[edge];
+bool leads_to_code(const CollapsedGraph& graph, EdgeIx edge) {
+    const NodeIx target = graph.targets[edge];
     switch (graph.node(target).kind) {
         case model::NodeKind::type:
         case model::NodeKind::property:
@@ -48,9 +49,9 @@ class PayloadSearch {
         : graph_(graph), held_(held) {}
 
     // Largest first.
-    std::vector<Payload> references_of(std::uint32_t node, std::size_t descent = kFarthestDescent) {
+    std::vector<Payload> references_of(NodeIx node, std::size_t descent = kFarthestDescent) {
         std::vector<Payload> found;
-        for (std::uint32_t e = graph_.first[node]; e < graph_.first[node + 1]; ++e) {
+        for (const EdgeIx e : graph_.edges_of(node)) {
             const std::uint64_t bytes = held_.kept_through(node, graph_.targets[e]);
             if (bytes > 0) {
                 add(found, e, bytes, descent);
@@ -63,11 +64,8 @@ class PayloadSearch {
   private:
     // Adds `edge`. If the target of `edge` is code, and a reference from the target frees at least
     // half as much memory as `edge`, adds the references from the target instead.
-    void add(std::vector<Payload>& found,
-             std::uint32_t edge,
-             std::uint64_t bytes,
-             std::size_t descent) {
-        const std::uint32_t target = graph_.targets[edge];
+    void add(std::vector<Payload>& found, EdgeIx edge, std::uint64_t bytes, std::size_t descent) {
+        const NodeIx target = graph_.targets[edge];
         if (descent > 0 && leads_to_code(graph_, edge) && seen_.insert(target).second) {
             std::vector<Payload> further = references_of(target, descent - 1);
             if (!further.empty() && further.front().bytes >= bytes - bytes / 2) {
@@ -84,7 +82,7 @@ class PayloadSearch {
 
     const CollapsedGraph& graph_;
     const RetainedSize& held_;
-    std::unordered_set<std::uint32_t> seen_;  // nodes descended into
+    std::unordered_set<NodeIx> seen_;  // nodes descended into
 };
 
 // Finds the references to the owners of the memory that a component retains. If the component
@@ -97,40 +95,39 @@ class LastReferences {
         : graph_(graph),
           held_(held),
           own_(held.component_of(component.nodes.front())),
-          reached_(component.nodes) {}
+          reached_(component.nodes.begin(), component.nodes.end()) {}
 
     [[nodiscard]] bool is_kept_alone() const { return held_.held_by(own_) > 0; }
 
     // Each item is one reference, or all references that go through one variable. Empty if there
     // are more than kMostInSet items, if a program cannot drop all of them, or if `work_left` is
     // too small.
-    std::vector<std::vector<std::uint32_t>> run(std::uint64_t& work_left) {
+    std::vector<std::vector<EdgeIx>> run(std::uint64_t& work_left) {
         if (!follow(work_left)) {
             return {};
         }
-        std::map<std::uint64_t, std::vector<std::uint32_t>> items;
-        for (const std::uint32_t node : reached_) {
+        std::map<std::variant<EdgeIx, model::NodeId>, std::vector<EdgeIx>> items;  // or variable
+        for (const NodeIx node : reached_) {
             if (!owns_wanted(node)) {
                 continue;
             }
             if (held_.component_of(node) == own_) {
                 return {};  // the owner is on a cycle: cutting other references does not free it
             }
-            for (const std::uint32_t e : references_out_of_containers(node)) {
+            for (const EdgeIx e : references_out_of_containers(node)) {
                 if (graph_.edges[e].structural || graph_.is_child_of_module(e)) {
                     return {};
                 }
-                const std::uint32_t cell = graph_.edges[e].cell;
-                const std::uint64_t variable = std::uint64_t{1} << 32;
-                items[cell == kNone ? e : variable + cell].push_back(e);
+                const model::NodeId cell = graph_.edges[e].cell;
+                (cell == kNone ? items[e] : items[cell]).push_back(e);
             }
             if (items.size() > kMostInSet) {
                 return {};
             }
         }
-        std::vector<std::vector<std::uint32_t>> result;
+        std::vector<std::vector<EdgeIx>> result;
         for (auto& [key, edges] : items) {
-            const std::uint32_t cell = graph_.edges[edges.front()].cell;
+            const model::NodeId cell = graph_.edges[edges.front()].cell;
             result.push_back(cell == kNone ? std::vector{edges.front()}
                                            : through_variable(cell, work_left));
         }
@@ -140,19 +137,19 @@ class LastReferences {
   private:
     // Lists the nodes that are reachable from the component and lead to memory.
     bool follow(std::uint64_t& work_left) {
-        std::unordered_set<std::uint32_t> seen(reached_.begin(), reached_.end());
+        std::unordered_set<NodeIx> seen(reached_.begin(), reached_.end());
         for (std::size_t i = 0; i < reached_.size(); ++i) {
-            const std::uint32_t node = reached_[i];
+            const NodeIx node = reached_[i];
             if (enters_another_cycle(node)) {
                 continue;
             }
-            const std::uint64_t work = 1 + graph_.first[node + 1] - graph_.first[node];
+            const std::uint64_t work = 1 + graph_.edges_of(node).size();
             if (work > work_left) {
                 return false;
             }
             work_left -= work;
-            for (std::uint32_t e = graph_.first[node]; e < graph_.first[node + 1]; ++e) {
-                const std::uint32_t target = graph_.targets[e];
+            for (const EdgeIx e : graph_.edges_of(node)) {
+                const NodeIx target = graph_.targets[e];
                 if (held_.leads_to_released(target)) {
                     references_to_[target].push_back(e);
                     if (seen.insert(target).second) {
@@ -166,11 +163,11 @@ class LastReferences {
 
     // All references that go through one variable, including references from functions that cannot
     // be reached from the component.
-    [[nodiscard]] std::vector<std::uint32_t> through_variable(std::uint32_t cell,
-                                                              std::uint64_t& work_left) const {
-        std::vector<std::uint32_t> edges;
+    [[nodiscard]] std::vector<EdgeIx> through_variable(model::NodeId cell,
+                                                       std::uint64_t& work_left) const {
+        std::vector<EdgeIx> edges;
         work_left -= std::min<std::uint64_t>(work_left, graph_.edges.size());
-        for (std::uint32_t e = 0; e < graph_.edges.size(); ++e) {
+        for (const EdgeIx e : graph_.all_edges()) {
             if (graph_.edges[e].cell == cell) {
                 edges.push_back(e);
             }
@@ -181,9 +178,9 @@ class LastReferences {
     // True if `node` is on another cycle, and a reference that a program can remove leads to `node`
     // from outside that cycle. The memory that is reachable from `node` then belongs to the finding
     // of that cycle.
-    [[nodiscard]] bool enters_another_cycle(std::uint32_t node) const {
-        const auto enters = [&](std::uint32_t e) {
-            const std::uint32_t from = held_.component_of(graph_.edges[e].holder);
+    [[nodiscard]] bool enters_another_cycle(NodeIx node) const {
+        const auto enters = [&](EdgeIx e) {
+            const ComponentIx from = held_.component_of(graph_.edges[e].holder);
             return from != held_.component_of(node) && !graph_.edges[e].structural;
         };
         const auto references = references_to_.find(node);
@@ -192,11 +189,11 @@ class LastReferences {
                std::ranges::any_of(references->second, enters);
     }
 
-    [[nodiscard]] bool owns_wanted(std::uint32_t node) const {
+    [[nodiscard]] bool owns_wanted(NodeIx node) const {
         if (enters_another_cycle(node)) {
             return !is_kept_alone();
         }
-        return std::ranges::any_of(held_.owners_of(node), [this](std::uint32_t owner) {
+        return std::ranges::any_of(held_.owners_of(node), [this](OwnerId owner) {
             return held_.is_released(owner) &&
                    (!is_kept_alone() || held_.keeper_of(held_.storage_of(owner)) == own_);
         });
@@ -204,16 +201,15 @@ class LastReferences {
 
     // The references to `node`. Each reference from a container is replaced by the references to
     // that container, unless one of those is structural.
-    [[nodiscard]] std::vector<std::uint32_t> references_out_of_containers(std::uint32_t node) {
-        std::vector<std::uint32_t> references = references_to_[node];
+    [[nodiscard]] std::vector<EdgeIx> references_out_of_containers(NodeIx node) {
+        std::vector<EdgeIx> references = references_to_[node];
         for (int steps = 0; steps < Roles::kDeepestContainer; ++steps) {
-            std::vector<std::uint32_t> outer;
-            for (const std::uint32_t e : references) {
-                const std::uint32_t holder = graph_.edges[e].holder;
-                const std::vector<std::uint32_t>& keepers = references_to_[holder];
+            std::vector<EdgeIx> outer;
+            for (const EdgeIx e : references) {
+                const NodeIx holder = graph_.edges[e].holder;
+                const std::vector<EdgeIx>& keepers = references_to_[holder];
                 const bool has_structural = std::ranges::any_of(
-                    keepers,
-                    [this](std::uint32_t keeper) { return graph_.edges[keeper].structural; });
+                    keepers, [this](EdgeIx keeper) { return graph_.edges[keeper].structural; });
                 if (is_container(graph_, holder) && !keepers.empty() && !has_structural) {
                     outer.insert(outer.end(), keepers.begin(), keepers.end());
                 } else {
@@ -227,20 +223,20 @@ class LastReferences {
 
     const CollapsedGraph& graph_;
     const RetainedSize& held_;
-    std::uint32_t own_;  // component
-    std::vector<std::uint32_t> reached_;
-    std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> references_to_;  // by node
+    ComponentIx own_;
+    std::vector<NodeIx> reached_;
+    std::unordered_map<NodeIx, std::vector<EdgeIx>> references_to_;
 };
 
-Candidate to_candidate(const CollapsedGraph& graph,
-                       std::vector<std::uint32_t> edges,
-                       double share,
-                       bool of_class) {
+Candidate payload_candidate(const CollapsedGraph& graph,
+                            std::vector<EdgeIx> edges,
+                            double share,
+                            bool of_class) {
     Candidate candidate;
     candidate.edges = std::move(edges);
     candidate.evidence = &payload_evidence_of(graph, candidate.edges.front(), of_class);
     candidate.score = candidate.evidence->weight;
-    note_variable(candidate, graph, candidate.edges.front());
+    note_variable(candidate, graph, candidate.edges.front(), candidate.edges.size());
     candidate.payload = true;
     candidate.share = share;
     return candidate;
@@ -253,13 +249,13 @@ Payloads find_payloads(const CollapsedGraph& graph,
                        const Cycle& cycle,
                        const RetainedSize& held) {
     Payloads payloads;
-    payloads.of_class = std::ranges::any_of(cycle, [&](std::uint32_t e) {
-        return graph.is(component.nodes[component.holder[e]], model::NodeKind::type);
+    payloads.of_class = std::ranges::any_of(cycle, [&](InnerEdgeIx e) {
+        return graph.is(component.holder_node(e), model::NodeKind::type);
     });
     PayloadSearch search(graph, held);
     std::vector<Payload> largest;  // of each node of the cycle
-    for (const std::uint32_t e : cycle) {
-        std::vector<Payload> found = search.references_of(component.nodes[component.holder[e]]);
+    for (const InnerEdgeIx e : cycle) {
+        std::vector<Payload> found = search.references_of(component.holder_node(e));
         if (!found.empty()) {
             largest.push_back(found.front());
         }
@@ -270,7 +266,8 @@ Payloads find_payloads(const CollapsedGraph& graph,
     largest.resize(std::min(largest.size(), kMostPayloads));
     for (const Payload& payload : largest) {
         const double share = static_cast<double>(payload.bytes) / static_cast<double>(total);
-        payloads.single.push_back(to_candidate(graph, {payload.edge}, share, payloads.of_class));
+        payloads.single.push_back(
+            payload_candidate(graph, {payload.edge}, share, payloads.of_class));
     }
     return payloads;
 }
@@ -281,16 +278,16 @@ std::vector<Candidate> find_last_references(const CollapsedGraph& graph,
                                             bool of_class,
                                             std::uint64_t& work_left) {
     LastReferences search(graph, held, component);
-    std::vector<std::vector<std::uint32_t>> items = search.run(work_left);
-    const auto text = [&](std::uint32_t edge) {
+    std::vector<std::vector<EdgeIx>> items = search.run(work_left);
+    const auto text = [&](EdgeIx edge) {
         return full_name(graph, graph.edges[edge].holder) + " " + label_of(graph, edge);
     };
-    for (std::vector<std::uint32_t>& edges : items) {
+    for (std::vector<EdgeIx>& edges : items) {
         std::ranges::stable_sort(edges, {}, text);
     }
     // References that source code creates are listed before copies that Python creates, such as the
     // fields of a dataclass.
-    std::ranges::stable_sort(items, {}, [&](const std::vector<std::uint32_t>& edges) {
+    std::ranges::stable_sort(items, {}, [&](const std::vector<EdgeIx>& edges) {
         return std::tuple(is_container(graph, graph.edges[edges.front()].holder),
                           graph.label_name(edges.front()).starts_with('_'),
                           text(edges.front()));
@@ -298,8 +295,8 @@ std::vector<Candidate> find_last_references(const CollapsedGraph& graph,
     std::vector<Candidate> candidates;
     candidates.reserve(items.size());
     const double share = search.is_kept_alone() ? 1.0 / static_cast<double>(items.size()) : 0;
-    for (std::vector<std::uint32_t>& edges : items) {
-        candidates.push_back(to_candidate(graph, std::move(edges), share, of_class));
+    for (std::vector<EdgeIx>& edges : items) {
+        candidates.push_back(payload_candidate(graph, std::move(edges), share, of_class));
     }
     return candidates;
 }

@@ -27,7 +27,7 @@ class Drawing {
   public:
     Drawing(const CollapsedGraph& graph,
             const model::Observation& observation,
-            std::span<const std::uint32_t> cut,
+            std::span<const EdgeIx> cut,
             const OwnerWalk& walk)
         : graph_(graph), observation_(observation), walk_(walk), cut_(cut.begin(), cut.end()) {
         for (const ReachedOwner& reached : walk.owners()) {
@@ -35,7 +35,7 @@ class Drawing {
         }
     }
 
-    model::Picture run(std::span<const std::uint32_t> cycle) {
+    model::Picture run(std::span<const EdgeIx> cycle) {
         draw_cycle(cycle);
         draw_paths();
         draw_cut_references();
@@ -45,7 +45,7 @@ class Drawing {
     }
 
   private:
-    std::uint32_t add_item(std::uint32_t node, bool on_cycle) {
+    std::uint32_t add_item(NodeIx node, bool on_cycle) {
         const auto [entry, fresh] =
             item_of_.try_emplace(node, static_cast<std::uint32_t>(picture_.items.size()));
         if (!fresh) {
@@ -59,9 +59,9 @@ class Drawing {
             item.hides_references = true;
         }
         if (const auto owner = owner_of_.find(node); owner != owner_of_.end()) {
-            const model::DeviceOwner& described = observation_.owners[owner->second];
+            const model::DeviceOwner& described = observation_.owner(owner->second);
             item.owner = true;
-            item.bytes = observation_.storages[index_of(described.storage)].bytes;
+            item.bytes = observation_.storage_of(described).bytes;
             item.text += described.shape.empty() ? "" : " " + described.shape;
             if (!described.allocation_stack.empty()) {
                 item.allocation_stack = described.allocation_stack;
@@ -73,7 +73,7 @@ class Drawing {
         return entry->second;
     }
 
-    void add_arrow(std::uint32_t from, std::uint32_t to, std::uint32_t edge, bool on_cycle) {
+    void add_arrow(std::uint32_t from, std::uint32_t to, EdgeIx edge, bool on_cycle) {
         if (!drawn_.insert(edge).second) {
             return;
         }
@@ -81,7 +81,7 @@ class Drawing {
             {from, to, label_of(graph_, edge), on_cycle, cut_.contains(edge)});
     }
 
-    void draw_cycle(std::span<const std::uint32_t> cycle) {
+    void draw_cycle(std::span<const EdgeIx> cycle) {
         const bool gap = cycle.size() > kMostCycleItems;
         const std::size_t head = gap ? kMostCycleItems / 2 : cycle.size();
         const std::size_t tail = gap ? kMostCycleItems - head - 1 : 0;
@@ -121,13 +121,13 @@ class Drawing {
         }
     }
 
-    void draw_path(const std::vector<std::uint32_t>& path) {
+    void draw_path(std::span<const EdgeIx> path) {
         const auto fresh = static_cast<std::size_t>(std::ranges::count_if(
-            path, [this](std::uint32_t edge) { return !item_of_.contains(graph_.targets[edge]); }));
+            path, [this](EdgeIx edge) { return !item_of_.contains(graph_.targets[edge]); }));
         if (picture_.items.size() + fresh > kMostItems) {
             return;
         }
-        for (const std::uint32_t edge : path) {
+        for (const EdgeIx edge : path) {
             // A holder that is not drawn is in the omitted part of the cycle.
             const auto from = item_of_.find(graph_.edges[edge].holder);
             const bool known = from != item_of_.end();
@@ -140,9 +140,9 @@ class Drawing {
     // into the picture.
     void draw_cut_references() {
         std::size_t added = 0;
-        for (const std::uint32_t edge : cut_in_order()) {
-            const std::uint32_t holder = graph_.edges[edge].holder;
-            const std::uint32_t target = graph_.targets[edge];
+        for (const EdgeIx edge : cut_in_order()) {
+            const NodeIx holder = graph_.edges[edge].holder;
+            const NodeIx target = graph_.targets[edge];
             const bool known = item_of_.contains(holder) && item_of_.contains(target);
             if (drawn_.contains(edge) || (!known && picture_.items.size() + 2 > kMostItems) ||
                 added++ >= kMostCutsOffCycle) {
@@ -156,9 +156,9 @@ class Drawing {
     // Draws references until arrows lead from the cycle to every object that can be reached so.
     // Otherwise an object drawn only because its reference is cut would look like a root.
     void draw_holders() {
-        std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> between;  // items -> edge
+        std::map<std::pair<std::uint32_t, std::uint32_t>, EdgeIx> between;  // items -> edge
         for (const auto& [node, item] : item_of_) {
-            for (std::uint32_t edge = graph_.first[node]; edge < graph_.first[node + 1]; ++edge) {
+            for (const EdgeIx edge : graph_.edges_of(node)) {
                 const auto target = item_of_.find(graph_.targets[edge]);
                 if (target != item_of_.end()) {
                     between.try_emplace({item, target->second}, edge);
@@ -192,11 +192,10 @@ class Drawing {
         return reached;
     }
 
-    [[nodiscard]] std::vector<std::uint32_t> cut_in_order() const {
-        std::vector<std::uint32_t> edges(cut_.begin(), cut_.end());
-        std::sort(edges.begin(), edges.end(), [this](std::uint32_t a, std::uint32_t b) {
-            return std::pair(graph_.color[graph_.edges[a].holder], a) <
-                   std::pair(graph_.color[graph_.edges[b].holder], b);
+    [[nodiscard]] std::vector<EdgeIx> cut_in_order() const {
+        std::vector<EdgeIx> edges(cut_.begin(), cut_.end());
+        std::ranges::sort(edges, {}, [this](EdgeIx edge) {
+            return std::pair(graph_.color[graph_.edges[edge].holder], edge);
         });
         return edges;
     }
@@ -211,11 +210,11 @@ class Drawing {
     const CollapsedGraph& graph_;
     const model::Observation& observation_;
     const OwnerWalk& walk_;
-    std::unordered_set<std::uint32_t> cut_;
-    std::unordered_map<std::uint32_t, std::uint32_t> owner_of_;  // node -> one of its owners
-    std::unordered_map<std::uint32_t, std::uint32_t> item_of_;   // node -> item
-    std::unordered_set<std::uint32_t> drawn_;                    // references
-    std::size_t hidden_ = 0;                                     // objects in the cycle's gap
+    std::unordered_set<EdgeIx> cut_;
+    std::unordered_map<NodeIx, model::OwnerId> owner_of_;  // one of the node's owners
+    std::unordered_map<NodeIx, std::uint32_t> item_of_;
+    std::unordered_set<EdgeIx> drawn_;
+    std::size_t hidden_ = 0;  // objects in the cycle's gap
     model::Picture picture_;
 };
 
@@ -223,8 +222,8 @@ class Drawing {
 
 model::Picture make_picture(const CollapsedGraph& graph,
                             const model::Observation& observation,
-                            std::span<const std::uint32_t> cycle,
-                            std::span<const std::uint32_t> cut,
+                            std::span<const EdgeIx> cycle,
+                            std::span<const EdgeIx> cut,
                             const OwnerWalk& walk) {
     return Drawing(graph, observation, cut, walk).run(cycle);
 }

@@ -18,8 +18,8 @@ namespace cyclewatch::analysis {
 // starts from `cycle`.
 [[nodiscard]] model::Picture make_picture(const CollapsedGraph& graph,
                                           const model::Observation& observation,
-                                          std::span<const std::uint32_t> cycle,
-                                          std::span<const std::uint32_t> cut,
+                                          std::span<const EdgeIx> cycle,
+                                          std::span<const EdgeIx> cut,
                                           const OwnerWalk& walk);
 
 }  // namespace cyclewatch::analysis

@@ -20,49 +20,50 @@ constexpr std::size_t kMostKinds = 6;
 class RemovableReferences {
   public:
     RemovableReferences(const CollapsedGraph& graph, const Component& component)
-        : graph_(graph),
-          component_(component),
-          is_hook_(component.size(), 0),
-          is_removable_(component.targets.size(), 0) {
-        for (std::uint32_t e = 0; e < component_.targets.size(); ++e) {
+        : graph_(graph), component_(component) {
+        for (const InnerEdgeIx e : component_.all_edges()) {
             if (label(e).kind == EdgeKind::hook) {
-                is_hook_[component_.targets[e]] = 1;
+                hooks_.insert(component_.targets[e]);
             }
         }
-        for (std::uint32_t e = 0; e < component_.targets.size(); ++e) {
-            is_removable_[e] = component_.structural[e] == 0 && is_removable(e) ? 1 : 0;
+        for (const InnerEdgeIx e : component_.all_edges()) {
+            if (!component_.structural.contains(e) && is_removable(e)) {
+                removable_.insert(e);
+            }
         }
     }
 
-    [[nodiscard]] std::vector<Candidate> find(const Cycle& cycle) {
+    [[nodiscard]] std::vector<InnerCandidate> find(const Cycle& cycle) const {
         const bool is_on_cycle =
-            std::ranges::any_of(cycle, [this](std::uint32_t e) { return is_removable_[e] != 0; });
-        if (!is_on_cycle || still_holds(component_, is_removable_)) {
+            std::ranges::any_of(cycle, [this](InnerEdgeIx e) { return removable_.contains(e); });
+        if (!is_on_cycle || still_holds(component_, removable_)) {
             return {};
         }
-        std::vector<Candidate> kinds = all_kinds();
+        std::vector<InnerCandidate> kinds = all_kinds();
         if (kinds.size() > kMostKinds) {
             return {};
         }
-        drop_needless(kinds);
-        std::ranges::stable_sort(kinds, std::greater{}, [&](const Candidate& kind) {
+        std::ranges::stable_sort(kinds, std::greater{}, &Judgment::score);
+        WorkLimit unlimited(component_, UINT64_MAX);
+        drop_needless(kinds, component_, unlimited);
+        std::ranges::stable_sort(kinds, std::greater{}, [&](const InnerCandidate& kind) {
             return std::ranges::find(cycle, kind.edges.front()) != cycle.end();
         });
         return kinds;
     }
 
   private:
-    [[nodiscard]] const model::EdgeLabel& label(std::uint32_t e) const {
+    [[nodiscard]] const model::EdgeLabel& label(InnerEdgeIx e) const {
         return graph_.edges[component_.edges[e]].label;
     }
 
-    [[nodiscard]] bool is_removable(std::uint32_t e) const {
-        const std::uint32_t holder = component_.nodes[component_.holder[e]];
-        const std::uint32_t target = component_.nodes[component_.targets[e]];
-        const auto can_be_changed = [this](std::uint32_t hook) {
+    [[nodiscard]] bool is_removable(InnerEdgeIx e) const {
+        const NodeIx holder = component_.holder_node(e);
+        const NodeIx target = component_.target_node(e);
+        const auto can_be_changed = [this](NodeIx hook) {
             return is_callable(graph_, hook) && !calls_user_function(graph_, hook);
         };
-        if (is_hook_[component_.holder[e]] != 0 && can_be_changed(holder)) {
+        if (hooks_.contains(component_.holder[e]) && can_be_changed(holder)) {
             return true;
         }
         if (label(e).kind == EdgeKind::hook) {
@@ -73,10 +74,10 @@ class RemovableReferences {
     }
 
     // Empty if one of the references must not be suggested.
-    [[nodiscard]] std::vector<Candidate> all_kinds() const {
-        std::map<ReferenceKind, Candidate> kinds;
-        for (std::uint32_t e = 0; e < component_.targets.size(); ++e) {
-            if (is_removable_[e] == 0) {
+    [[nodiscard]] std::vector<InnerCandidate> all_kinds() const {
+        std::map<ReferenceKind, InnerCandidate> kinds;
+        for (const InnerEdgeIx e : component_.all_edges()) {
+            if (!removable_.contains(e)) {
                 continue;
             }
             const auto [entry, fresh] = kinds.try_emplace(kind_of(graph_, component_, e));
@@ -91,46 +92,28 @@ class RemovableReferences {
             }
             entry->second.equivalent = entry->second.edges.size();
         }
-        std::vector<Candidate> result;
+        std::vector<InnerCandidate> result;
         result.reserve(kinds.size());
         for (auto& [kind, candidate] : kinds) {
             result.push_back(std::move(candidate));
         }
-        std::ranges::stable_sort(result, {}, [this](const Candidate& candidate) {
+        std::ranges::stable_sort(result, {}, [this](const InnerCandidate& candidate) {
             return dotted(graph_, component_.edges[candidate.edges.front()]);
         });
         return result;
     }
 
-    // Keeps the kinds that are needed to break all cycles. Starts with the weakest evidence.
-    void drop_needless(std::vector<Candidate>& kinds) {
-        std::ranges::stable_sort(kinds, std::greater{}, &Candidate::score);
-        const auto mark = [this](const Candidate& kind, char value) {
-            for (const std::uint32_t e : kind.edges) {
-                is_removable_[e] = value;
-            }
-        };
-        for (std::size_t i = kinds.size(); i-- > 0 && kinds.size() > 1;) {
-            mark(kinds[i], 0);
-            if (still_holds(component_, is_removable_)) {
-                mark(kinds[i], 1);
-            } else {
-                kinds.erase(kinds.begin() + static_cast<std::ptrdiff_t>(i));
-            }
-        }
-    }
-
     const CollapsedGraph& graph_;
     const Component& component_;
-    std::vector<char> is_hook_;       // per node: some object calls it as a hook
-    std::vector<char> is_removable_;  // per reference
+    IndexSet<MemberIx> hooks_;
+    IndexSet<InnerEdgeIx> removable_;
 };
 
 }  // namespace
 
-std::vector<Candidate> find_removable_references(const CollapsedGraph& graph,
-                                                 const Component& component,
-                                                 const Cycle& cycle) {
+std::vector<InnerCandidate> find_removable_references(const CollapsedGraph& graph,
+                                                      const Component& component,
+                                                      const Cycle& cycle) {
     return RemovableReferences(graph, component).find(cycle);
 }
 

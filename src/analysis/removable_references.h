@@ -13,9 +13,9 @@ namespace cyclewatch::analysis {
 // of such references that breaks all cycles of the component, one candidate per kind of reference.
 // A function that is a hook is cut where it refers to what it needs. Any other hook is cut where it
 // is registered, as is a function with which a library calls a function of the program. Empty if
-// there is no such set with at most six kinds. The edges are positions in Component::edges.
-[[nodiscard]] std::vector<Candidate> find_removable_references(const CollapsedGraph& graph,
-                                                               const Component& component,
-                                                               const Cycle& cycle);
+// there is no such set with at most six kinds.
+[[nodiscard]] std::vector<InnerCandidate> find_removable_references(const CollapsedGraph& graph,
+                                                                    const Component& component,
+                                                                    const Cycle& cycle);
 
 }  // namespace cyclewatch::analysis

@@ -2,15 +2,18 @@
 #include "analysis/retained_size.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace cyclewatch::analysis {
 namespace {
 
-constexpr std::uint32_t kSeveral = kNone - 1;
+using graph::TreeIx;
+
+constexpr ComponentIx kSeveral{UINT32_MAX - 1};
 
 // The union of two sets of components. A set is represented by kNone (empty), the number of its
 // only component, or kSeveral.
-std::uint32_t unite(std::uint32_t a, std::uint32_t b) {
+ComponentIx unite(ComponentIx a, ComponentIx b) {
     if (a == kNone || a == b) {
         return b;
     }
@@ -18,23 +21,22 @@ std::uint32_t unite(std::uint32_t a, std::uint32_t b) {
 }
 
 // Nodes by descending component number, which is a topological order of the components.
-std::vector<std::uint32_t> topological_order(const graph::StrongComponents& components) {
-    const graph::Rows members = graph::listed_by(components.of, components.count());
-    std::vector<std::uint32_t> order;
+std::vector<NodeIx> topological_order(const Components& components) {
+    const auto members = graph::listed_by(components.of, components.count());
+    std::vector<NodeIx> order;
     order.reserve(components.of.size());
-    for (std::uint32_t component = components.count(); component-- > 0;) {
+    for (const ComponentIx component : components.all() | std::views::reverse) {
         order.insert(order.end(), members.of(component).begin(), members.of(component).end());
     }
     return order;
 }
 
-// The node of each owner.
-std::vector<std::uint32_t> nodes_of_owners(const CollapsedGraph& graph,
-                                           const model::Observation& observation) {
-    std::vector<std::uint32_t> nodes;
+IndexedVector<OwnerId, NodeIx> nodes_of_owners(const CollapsedGraph& graph,
+                                               const model::Observation& observation) {
+    IndexedVector<OwnerId, NodeIx> nodes;
     nodes.reserve(observation.owners.size());
     for (const model::DeviceOwner& owner : observation.owners) {
-        nodes.push_back(graph.collapsed_of[index_of(owner.node)]);
+        nodes.push_back(graph.node_of(owner));
     }
     return nodes;
 }
@@ -42,13 +44,13 @@ std::vector<std::uint32_t> nodes_of_owners(const CollapsedGraph& graph,
 }  // namespace
 
 RetainedSize::RetainedSize(const CollapsedGraph& graph,
-                           const graph::StrongComponents& components,
+                           const Components& components,
                            const model::Observation& observation)
     : observation_(observation),
       component_of_(components.of),
       has_cycle_(components.cyclic),
-      owners_of_(graph::listed_by(nodes_of_owners(graph, observation), graph.nodes())) {
-    const std::vector<std::uint32_t> nodes = topological_order(components);
+      owners_of_(graph::listed_by(nodes_of_owners(graph, observation), graph.size())) {
+    const std::vector<NodeIx> nodes = topological_order(components);
     number_tree_nodes(components, nodes);
     tree_ = build_tree(graph, components);
     mark_nodes_above_owners(graph, nodes);
@@ -58,79 +60,76 @@ RetainedSize::RetainedSize(const CollapsedGraph& graph,
     add_up_freed(graph, components);
 }
 
-void RetainedSize::number_tree_nodes(const graph::StrongComponents& components,
-                                     std::span<const std::uint32_t> holders_first) {
+void RetainedSize::number_tree_nodes(const Components& components,
+                                     std::span<const NodeIx> holders_first) {
     position_of_node_.resize(holders_first.size());
     position_of_component_.assign(components.count(), kNone);
-    std::uint32_t next = 1;  // 0 is the root
-    for (const std::uint32_t node : holders_first) {
-        const std::uint32_t component = components.of[node];
+    TreeIx last = graph::kRoot;
+    for (const NodeIx node : holders_first) {
+        const ComponentIx component = components.of[node];
         if (position_of_component_[component] == kNone && components.cyclic[component]) {
-            position_of_component_[component] = next++;
+            position_of_component_[component] = last = next_index(last);
         }
-        position_of_node_[node] = next++;
+        position_of_node_[node] = last = next_index(last);
         if (!components.cyclic[component]) {
             position_of_component_[component] = position_of_node_[node];
         }
     }
-    first_storage_ = next;
+    first_storage_ = next_index(last);
 }
 
 graph::DominatorTree RetainedSize::build_tree(const CollapsedGraph& graph,
-                                              const graph::StrongComponents& components) {
-    graph::Rows rows(first_storage_ + observation_.storages.size());
+                                              const Components& components) {
+    graph::Rows<TreeIx, TreeIx> rows(index_of(first_storage_) + observation_.storages.size());
     const auto for_each_reference = [&](auto&& visit) {
-        for (std::uint32_t node = 0; node < graph.nodes(); ++node) {
-            const std::uint32_t component = components.of[node];
+        for (const NodeIx node : graph.all_nodes()) {
+            const ComponentIx component = components.of[node];
             if (components.cyclic[component]) {
                 visit(position_of_component_[component], position_of_node_[node]);
             }
-            for (std::uint32_t e = graph.first[node]; e < graph.first[node + 1]; ++e) {
-                const std::uint32_t target = components.of[graph.targets[e]];
-                if (target != component) {
-                    visit(position_of_node_[node], position_of_component_[target]);
+            for (const NodeIx target : graph.targets_of(node)) {
+                if (components.of[target] != component) {
+                    visit(position_of_node_[node], position_of_component_[components.of[target]]);
                 }
             }
-            for (const std::uint32_t owner : owners_of(node)) {
-                const auto storage = static_cast<std::uint32_t>(index_of(storage_of(owner)));
-                visit(position_of_node_[node], first_storage_ + storage);
+            for (const OwnerId owner : owners_of(node)) {
+                visit(position_of_node_[node], position_of(storage_of(owner)));
             }
         }
     };
-    for_each_reference([&](std::uint32_t, std::uint32_t to) { rows.count(to); });
+    for_each_reference([&](TreeIx, TreeIx to) { rows.count(to); });
     rows.begin_filling();
-    for_each_reference([&](std::uint32_t from, std::uint32_t to) { rows.fill(to, from); });
-    for (std::uint32_t c = 0; c < components.count(); ++c) {
-        const std::size_t references = rows.view().of(position_of_component_[c]).size();
-        one_way_.push_back(references == 1);
+    for_each_reference([&](TreeIx from, TreeIx to) { rows.fill(to, from); });
+    for (const ComponentIx c : components.all()) {
+        one_way_.push_back(rows.of(position_of_component_[c]).size() == 1);
     }
-    return graph::dominators(rows.view());
+    return graph::dominators(rows);
 }
 
 void RetainedSize::mark_nodes_above_owners(const CollapsedGraph& graph,
-                                           std::span<const std::uint32_t> holders_first) {
+                                           std::span<const NodeIx> holders_first) {
     leads_to_released_.assign(position_of_component_.size(), false);
-    const auto leads = [this](std::uint32_t node) { return leads_to_released(node); };
+    const auto leads = [this](NodeIx node) { return leads_to_released(node); };
     for (auto node = holders_first.rbegin(); node != holders_first.rend(); ++node) {
-        if (owns_released(*node) || std::ranges::any_of(graph.view().of(*node), leads)) {
+        if (owns_released(*node) || std::ranges::any_of(graph.targets_of(*node), leads)) {
             leads_to_released_[component_of_[*node]] = true;
         }
     }
 }
 
 void RetainedSize::find_cycles_above(const CollapsedGraph& graph,
-                                     const graph::StrongComponents& components,
-                                     std::span<const std::uint32_t> holders_first) {
+                                     const Components& components,
+                                     std::span<const NodeIx> holders_first) {
     cycle_above_.assign(components.count(), kNone);
-    for (const std::uint32_t node : holders_first) {
-        const std::uint32_t component = component_of_[node];
-        const std::uint32_t cycles = cycles_to(component, components);
+    for (const NodeIx node : holders_first) {
+        const ComponentIx component = component_of_[node];
+        const ComponentIx cycles = cycles_to(component, components);
         if (cycles == kNone) {
             continue;
         }
-        for (const std::uint32_t target : graph.view().of(node)) {
+        for (const NodeIx target : graph.targets_of(node)) {
             if (component_of_[target] != component) {
-                std::uint32_t& above = cycle_above_[component_of_[target]];
+                ComponentIx& above = cycle_above_[component_of_[target]];
                 above = unite(above, cycles);
             }
         }
@@ -139,33 +138,29 @@ void RetainedSize::find_cycles_above(const CollapsedGraph& graph,
 
 // The set (see unite()) of all components that have a cycle and can reach `component`. The set
 // includes `component` itself if it has a cycle.
-std::uint32_t RetainedSize::cycles_to(std::uint32_t component,
-                                      const graph::StrongComponents& components) const {
-    const std::uint32_t above = cycle_above_[component];
+ComponentIx RetainedSize::cycles_to(ComponentIx component, const Components& components) const {
+    const ComponentIx above = cycle_above_[component];
     return components.cyclic[component] ? unite(above, component) : above;
 }
 
 // Breaking the cycles of a component frees a storage if no owner of the storage can be reached from
 // another cycle.
-void RetainedSize::add_up_freed(const CollapsedGraph& graph,
-                                const graph::StrongComponents& components) {
+void RetainedSize::add_up_freed(const CollapsedGraph& graph, const Components& components) {
     freed_ = held_;
-    std::vector<bool> counted(observation_.storages.size(), false);
+    IndexSet<StorageId> counted(observation_.storages.size());
     for (const model::DeviceOwner& owner : observation_.owners) {
-        const std::size_t s = index_of(owner.storage);
-        const model::Storage& storage = observation_.storages[s];
-        const std::uint32_t component = component_of_[graph.collapsed_of[index_of(owner.node)]];
-        if (!storage.released || keeper_[s] == kNone || counted[s] ||
-            cycles_to(component, components) == keeper_[s]) {
-            continue;
+        const ComponentIx keeper = keeper_[owner.storage];
+        const model::Storage& storage = observation_.storage_of(owner);
+        const ComponentIx component = component_of_[graph.node_of(owner)];
+        if (storage.released && keeper != kNone && cycles_to(component, components) != keeper &&
+            counted.insert(owner.storage)) {
+            freed_[keeper] -= storage.bytes;
         }
-        counted[s] = true;
-        freed_[keeper_[s]] -= storage.bytes;
     }
 }
 
-double RetainedSize::freed_with(std::uint32_t node) const {
-    const std::uint32_t component = component_of_[node];
+double RetainedSize::freed_with(NodeIx node) const {
+    const ComponentIx component = component_of_[node];
     const std::uint64_t held = held_[component];
     if (held == 0) {
         return cycle_above_[component] == kNone ? 1 : 0;
@@ -174,38 +169,38 @@ double RetainedSize::freed_with(std::uint32_t node) const {
 }
 
 void RetainedSize::mark_kept_from_outside(const CollapsedGraph& graph,
-                                          const graph::StrongComponents& components,
-                                          std::span<const std::uint32_t> holders_first) {
-    std::vector<bool> referenced(graph.nodes(), false);
-    std::vector<bool> below_root(graph.nodes(), false);
-    for (const std::uint32_t node : holders_first) {
+                                          const Components& components,
+                                          std::span<const NodeIx> holders_first) {
+    IndexedVector<NodeIx, bool> referenced(graph.size(), false);
+    IndexedVector<NodeIx, bool> below_root(graph.size(), false);
+    for (const NodeIx node : holders_first) {
         if (components.cyclic[component_of_[node]]) {
             below_root[node] = false;
         } else if (!referenced[node]) {
             below_root[node] = true;
         }
-        for (const std::uint32_t target : graph.view().of(node)) {
+        for (const NodeIx target : graph.targets_of(node)) {
             referenced[target] = true;
             below_root[target] = below_root[target] || below_root[node];
         }
     }
     kept_from_outside_.assign(observation_.storages.size(), false);
     for (const model::DeviceOwner& owner : observation_.owners) {
-        if (below_root[graph.collapsed_of[index_of(owner.node)]]) {
-            kept_from_outside_[index_of(owner.storage)] = true;
+        if (below_root[graph.node_of(owner)]) {
+            kept_from_outside_[owner.storage] = true;
         }
     }
 }
 
-void RetainedSize::add_up(const graph::StrongComponents& components) {
-    const auto positions = static_cast<std::uint32_t>(tree_.parent.size());
-    std::vector<std::uint32_t> nearest(positions, kNone);  // nearest dominator with a cycle
-    for (std::uint32_t c = 0; c < components.count(); ++c) {
+void RetainedSize::add_up(const Components& components) {
+    const std::size_t positions = tree_.parent.size();
+    IndexedVector<TreeIx, ComponentIx> nearest(positions, kNone);  // nearest dominator with a cycle
+    for (const ComponentIx c : components.all()) {
         if (components.cyclic[c]) {
             nearest[position_of_component_[c]] = c;
         }
     }
-    for (std::uint32_t p = 1; p < positions; ++p) {
+    for (const TreeIx p : tree_.below_root()) {
         if (nearest[p] == kNone) {
             nearest[p] = nearest[tree_.parent[p]];
         }
@@ -213,19 +208,19 @@ void RetainedSize::add_up(const graph::StrongComponents& components) {
     kept_.assign(positions, 0);
     held_.assign(components.count(), 0);
     keeper_.assign(observation_.storages.size(), kNone);
-    for (std::uint32_t s = 0; s < observation_.storages.size(); ++s) {
-        const model::Storage& storage = observation_.storages[s];
-        keeper_[s] = nearest[first_storage_ + s];
+    for (const StorageId s : keeper_.indexes()) {
+        const model::Storage& storage = observation_.storage(s);
+        keeper_[s] = nearest[position_of(s)];
         if (!storage.released) {
             continue;
         }
-        kept_[first_storage_ + s] = storage.bytes;
+        kept_[position_of(s)] = storage.bytes;
         if (keeper_[s] != kNone) {
             held_[keeper_[s]] += storage.bytes;
         }
     }
     kept_alone_ = kept_;
-    for (std::uint32_t p = positions; p-- > 1;) {
+    for (const TreeIx p : tree_.below_root() | std::views::reverse) {
         kept_[tree_.parent[p]] += kept_[p];
         if (nearest[p] == nearest[tree_.parent[p]]) {
             kept_alone_[tree_.parent[p]] += kept_alone_[p];
@@ -233,8 +228,8 @@ void RetainedSize::add_up(const graph::StrongComponents& components) {
     }
 }
 
-std::uint64_t RetainedSize::kept_through(std::uint32_t holder, std::uint32_t target) const {
-    const std::uint32_t position = position_of_component_[component_of_[target]];
+std::uint64_t RetainedSize::kept_through(NodeIx holder, NodeIx target) const {
+    const TreeIx position = position_of_component_[component_of_[target]];
     if (position != position_of_node_[target]) {
         return 0;  // the target is in a cycle
     }

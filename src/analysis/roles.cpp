@@ -7,16 +7,16 @@
 
 namespace cyclewatch::analysis {
 
-bool is_anonymous_item(const CollapsedGraph& graph, std::uint32_t edge) {
+bool is_anonymous_item(const CollapsedGraph& graph, EdgeIx edge) {
     return is_container(graph, graph.edges[edge].holder) &&
            graph.edges[edge].label.kind != model::EdgeKind::key_value;
 }
 
-std::string_view Roles::plain_name(std::uint32_t e) const {
+std::string_view Roles::plain_name(InnerEdgeIx e) const {
     return analysis::plain_name(graph_.label_name(component_.edges[e]));
 }
 
-std::string_view Roles::attribute_behind(std::uint32_t e) const {
+std::string_view Roles::attribute_behind(InnerEdgeIx e) const {
     for (int steps = 0; steps < kDeepestContainer; ++steps) {
         const auto keepers = holders_.of(component_.holder[e]);
         if (!is_anonymous_item(graph_, component_.edges[e]) || keepers.size() != 1) {
@@ -27,17 +27,17 @@ std::string_view Roles::attribute_behind(std::uint32_t e) const {
     return is_attribute(graph_, component_.edges[e]) ? plain_name(e) : std::string_view{};
 }
 
-std::string Roles::kind(std::uint32_t e) const {
+std::string Roles::kind(InnerEdgeIx e) const {
     std::string text = label_of_many(graph_, component_.edges[e]);
     for (int steps = 0; steps < kDeepestContainer; ++steps) {
         const auto keepers = holders_.of(component_.holder[e]);
-        if (!is_container(graph_, component_.nodes[component_.holder[e]]) || keepers.size() != 1) {
+        if (!is_container(graph_, component_.holder_node(e)) || keepers.size() != 1) {
             break;
         }
         e = keepers.front();
         text += " " + label_of_many(graph_, component_.edges[e]);
     }
-    const std::uint32_t holder = component_.nodes[component_.holder[e]];
+    const NodeIx holder = component_.holder_node(e);
     const model::AttributeSite* const site = site_of(graph_, component_.edges[e]);
     const std::string line = site != nullptr ? place_of(graph_, site->location)
                              : graph_.is(holder, model::NodeKind::function)
@@ -46,11 +46,11 @@ std::string Roles::kind(std::uint32_t e) const {
     return text + " " + (line.empty() ? full_name(graph_, holder) : line);
 }
 
-std::string Roles::role(std::uint32_t e) const {
+std::string Roles::role(InnerEdgeIx e) const {
     if (!is_attribute(graph_, component_.edges[e])) {
         return label_of_many(graph_, component_.edges[e]);
     }
-    const bool many = is_container(graph_, component_.nodes[component_.targets[e]]);
+    const bool many = is_container(graph_, component_.target_node(e));
     return std::string(plain_name(e)) + (many ? "[]" : "");
 }
 

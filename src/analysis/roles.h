@@ -9,44 +9,44 @@
 
 #include "analysis/collapsed_graph.h"
 #include "analysis/component.h"
-#include "graph/adjacency.h"
 
 namespace cyclewatch::analysis {
 
 // True for an item that has no name, such as `[3]` or an element of a set.
-[[nodiscard]] bool is_anonymous_item(const CollapsedGraph& graph, std::uint32_t edge);
+[[nodiscard]] bool is_anonymous_item(const CollapsedGraph& graph, EdgeIx edge);
 
-// References are given as positions in Component::edges. All arguments of the constructor must
-// outlive this object.
+// The references that lead to each node.
+using Holders = graph::Rows<MemberIx, InnerEdgeIx>;
+
+// All arguments of the constructor must outlive this object.
 class Roles {
   public:
     static constexpr int kDeepestContainer = 3;  // a list of tuples in a dict
 
-    // `holders` lists the references that lead to each node of the component.
-    Roles(const CollapsedGraph& graph, const Component& component, const graph::Rows& holders)
+    Roles(const CollapsedGraph& graph, const Component& component, const Holders& holders)
         : graph_(graph), component_(component), holders_(holders) {}
 
     // `_parent`, `_Child__parent` (the mangled form of `__parent`) and `parent` have the same plain
     // name.
-    [[nodiscard]] std::string_view plain_name(std::uint32_t e) const;
+    [[nodiscard]] std::string_view plain_name(InnerEdgeIx e) const;
 
     // The plain name of `e` if `e` is an attribute. If `e` is an item without a name, the plain
     // name of the attribute that refers to the container. Otherwise empty.
-    [[nodiscard]] std::string_view attribute_behind(std::uint32_t e) const;
+    [[nodiscard]] std::string_view attribute_behind(InnerEdgeIx e) const;
 
     // Returns the same text for all references that one line of code creates, regardless of their
     // targets. If the line is known, the classes of the holders do not matter either.
-    [[nodiscard]] std::string kind(std::uint32_t e) const;
+    [[nodiscard]] std::string kind(InnerEdgeIx e) const;
 
     // Returns the same text for all attributes with the same plain name, regardless of the class,
     // and for all other references with the same label. An attribute that refers to a container has
     // a different role from one that refers to an object.
-    [[nodiscard]] std::string role(std::uint32_t e) const;
+    [[nodiscard]] std::string role(InnerEdgeIx e) const;
 
   private:
     const CollapsedGraph& graph_;
     const Component& component_;
-    const graph::Rows& holders_;
+    const Holders& holders_;
 };
 
 }  // namespace cyclewatch::analysis

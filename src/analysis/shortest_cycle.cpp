@@ -15,11 +15,13 @@ constexpr std::size_t kMostTies = 4;
 
 // Marks structural references, and attributes that refer to their own object, because cycles
 // through them rarely keep the rest of the component alive.
-std::vector<char> structural_or_self(const CollapsedGraph& graph, const Component& component) {
-    std::vector<char> dead = component.structural;
-    for (std::size_t e = 0; e < dead.size(); ++e) {
-        const bool refers_to_itself = component.targets[e] == component.holder[e];
-        dead[e] |= refers_to_itself && is_attribute(graph, component.edges[e]) ? 1 : 0;
+IndexSet<InnerEdgeIx> structural_or_self(const CollapsedGraph& graph, const Component& component) {
+    IndexSet<InnerEdgeIx> dead = component.structural;
+    for (const InnerEdgeIx e : component.all_edges()) {
+        if (component.targets[e] == component.holder[e] &&
+            is_attribute(graph, component.edges[e])) {
+            dead.insert(e);
+        }
     }
     return dead;
 }
@@ -27,11 +29,11 @@ std::vector<char> structural_or_self(const CollapsedGraph& graph, const Componen
 // Breadth-first search in layers. Nodes in layer s are reached through s structural references.
 class CycleSearch {
   public:
-    CycleSearch(const Component& component, std::uint32_t start, std::span<const char> dead)
+    CycleSearch(const Component& component, MemberIx start, const IndexSet<InnerEdgeIx>& dead)
         : component_(component), start_(start), dead_(dead), reached_by_(component.size(), kNone) {}
 
     Cycle run() {
-        std::vector<std::uint32_t> layer{start_};
+        std::vector<MemberIx> layer{start_};
         while (!layer.empty() && closing_ == kNone) {
             layer = search_layer(std::move(layer));
         }
@@ -39,18 +41,16 @@ class CycleSearch {
     }
 
   private:
-    [[nodiscard]] bool alive(std::uint32_t e) const { return dead_.empty() || dead_[e] == 0; }
-
     // Completes the layer whose first nodes are in `queue`. Returns the first nodes of the next
     // layer.
-    std::vector<std::uint32_t> search_layer(std::vector<std::uint32_t> queue) {
+    std::vector<MemberIx> search_layer(std::vector<MemberIx> queue) {
         for (std::size_t i = 0; i < queue.size(); ++i) {
             if (follow(queue[i], false, queue)) {
                 return {};
             }
         }
-        std::vector<std::uint32_t> next;
-        for (const std::uint32_t node : queue) {
+        std::vector<MemberIx> next;
+        for (const MemberIx node : queue) {
             if (follow(node, true, next)) {
                 return {};
             }
@@ -59,12 +59,12 @@ class CycleSearch {
     }
 
     // Returns true if a reference from `node` closes the cycle.
-    bool follow(std::uint32_t node, bool structural, std::vector<std::uint32_t>& found) {
-        for (std::uint32_t e = component_.first[node]; e < component_.first[node + 1]; ++e) {
-            if ((component_.structural[e] != 0) != structural || !alive(e)) {
+    bool follow(MemberIx node, bool structural, std::vector<MemberIx>& found) {
+        for (const InnerEdgeIx e : component_.edges_of(node)) {
+            if (component_.structural.contains(e) != structural || dead_.contains(e)) {
                 continue;
             }
-            const std::uint32_t target = component_.targets[e];
+            const MemberIx target = component_.targets[e];
             if (target == start_) {
                 closing_ = e;
                 return true;
@@ -87,33 +87,33 @@ class CycleSearch {
     }
 
     const Component& component_;
-    std::uint32_t start_;
-    std::span<const char> dead_;
-    std::vector<std::uint32_t> reached_by_;
-    std::uint32_t closing_ = kNone;
+    MemberIx start_;
+    const IndexSet<InnerEdgeIx>& dead_;
+    IndexedVector<MemberIx, InnerEdgeIx> reached_by_;
+    InnerEdgeIx closing_ = kNone;
 };
 
 // For each node n, finds the node that is on a cycle and has the shortest path to n, and credits
 // the retained bytes of n to that node. A node on a cycle is credited with its own bytes. Returns
 // the credited bytes per node.
-std::vector<std::uint64_t> credit_bytes(const Component& component,
-                                        const std::vector<char>& in_cycle,
-                                        std::span<const char> dead) {
-    std::vector<std::uint64_t> bytes(component.size(), 0);
-    std::vector<std::uint32_t> credited(component.size(), kNone);
-    std::vector<std::uint32_t> queue;
-    for (std::uint32_t n = 0; n < component.size(); ++n) {
-        if (in_cycle[n] != 0) {
+IndexedVector<MemberIx, std::uint64_t> credit_bytes(const Component& component,
+                                                    const IndexSet<MemberIx>& in_cycle,
+                                                    const IndexSet<InnerEdgeIx>& dead) {
+    IndexedVector<MemberIx, std::uint64_t> bytes(component.size(), 0);
+    IndexedVector<MemberIx, MemberIx> credited(component.size(), kNone);
+    std::vector<MemberIx> queue;
+    for (const MemberIx n : component.all_nodes()) {
+        if (in_cycle.contains(n)) {
             credited[n] = n;
             queue.push_back(n);
         }
     }
     for (std::size_t i = 0; i < queue.size(); ++i) {
-        const std::uint32_t n = queue[i];
+        const MemberIx n = queue[i];
         bytes[credited[n]] += component.kept[n];
-        for (std::uint32_t e = component.first[n]; e < component.first[n + 1]; ++e) {
-            const std::uint32_t target = component.targets[e];
-            if (dead[e] == 0 && credited[target] == kNone) {
+        for (const InnerEdgeIx e : component.edges_of(n)) {
+            const MemberIx target = component.targets[e];
+            if (!dead.contains(e) && credited[target] == kNone) {
                 credited[target] = credited[n];
                 queue.push_back(target);
             }
@@ -122,30 +122,33 @@ std::vector<std::uint64_t> credit_bytes(const Component& component,
     return bytes;
 }
 
-std::vector<char> nodes_in_cycles(const Component& component, std::span<const char> dead) {
-    const graph::StrongComponents parts = graph::strong_components(component.view(), dead);
-    std::vector<char> in_cycle(component.size());
-    for (std::uint32_t n = 0; n < component.size(); ++n) {
-        in_cycle[n] = parts.cyclic[parts.of[n]] ? 1 : 0;
+IndexSet<MemberIx> nodes_in_cycles(const Component& component, const IndexSet<InnerEdgeIx>& dead) {
+    const auto parts = graph::strong_components(component, dead);
+    IndexSet<MemberIx> in_cycle;
+    for (const MemberIx n : component.all_nodes()) {
+        if (parts.cyclic[parts.of[n]]) {
+            in_cycle.insert(n);
+        }
     }
     return in_cycle;
 }
 
 // The best nodes from which to start a cycle. Returns at most kMostTies nodes, all equally good.
-std::vector<std::uint32_t> best_starts(const CollapsedGraph& graph,
-                                       const Component& component,
-                                       const std::vector<char>& in_cycle,
-                                       const std::vector<std::uint64_t>& bytes) {
-    const auto better = [&](std::uint32_t a, std::uint32_t b) {
-        const auto key = [&](std::uint32_t n) {
-            return std::tuple(
-                ~bytes[n], component.leads_out[n] == 0, is_container(graph, component.nodes[n]));
+std::vector<MemberIx> best_starts(const CollapsedGraph& graph,
+                                  const Component& component,
+                                  const IndexSet<MemberIx>& in_cycle,
+                                  const IndexedVector<MemberIx, std::uint64_t>& bytes) {
+    const auto better = [&](MemberIx a, MemberIx b) {
+        const auto key = [&](MemberIx n) {
+            return std::tuple(~bytes[n],
+                              !component.leads_out.contains(n),
+                              is_container(graph, component.nodes[n]));
         };
         return key(a) < key(b);
     };
-    std::vector<std::uint32_t> best;
-    for (std::uint32_t n = 0; n < component.size(); ++n) {
-        if (in_cycle[n] == 0) {
+    std::vector<MemberIx> best;
+    for (const MemberIx n : component.all_nodes()) {
+        if (!in_cycle.contains(n)) {
             continue;
         }
         if (!best.empty() && better(n, best.front())) {
@@ -160,8 +163,8 @@ std::vector<std::uint32_t> best_starts(const CollapsedGraph& graph,
 
 std::string text_of(const CollapsedGraph& graph, const Component& component, const Cycle& cycle) {
     std::string text;
-    for (const std::uint32_t e : cycle) {
-        text += full_name(graph, component.nodes[component.holder[e]]) + " " +
+    for (const InnerEdgeIx e : cycle) {
+        text += full_name(graph, component.holder_node(e)) + " " +
                 label_of(graph, component.edges[e]) + "\n";
     }
     return text;
@@ -169,47 +172,50 @@ std::string text_of(const CollapsedGraph& graph, const Component& component, con
 
 }  // namespace
 
-std::vector<std::uint32_t> collapsed_edges(const Component& component, const Cycle& cycle) {
-    std::vector<std::uint32_t> edges;
-    for (const std::uint32_t e : cycle) {
+std::vector<EdgeIx> collapsed_edges(const Component& component, const Cycle& cycle) {
+    std::vector<EdgeIx> edges;
+    for (const InnerEdgeIx e : cycle) {
         edges.push_back(component.edges[e]);
     }
     return edges;
 }
 
-Cycle shortest_cycle(const Component& component, std::uint32_t start, std::span<const char> dead) {
+Cycle shortest_cycle(const Component& component,
+                     MemberIx start,
+                     const IndexSet<InnerEdgeIx>& dead) {
     return CycleSearch(component, start, dead).run();
 }
 
-Cycle shortest_cycle_through(const Component& component, std::uint32_t e) {
-    std::vector<char> others(component.targets.size(), 0);
-    const std::uint32_t holder = component.holder[e];
-    for (std::uint32_t o = component.first[holder]; o < component.first[holder + 1]; ++o) {
-        others[o] = o == e ? 0 : 1;
+Cycle shortest_cycle_through(const Component& component, InnerEdgeIx e) {
+    IndexSet<InnerEdgeIx> others;
+    const MemberIx holder = component.holder[e];
+    for (const InnerEdgeIx other : component.edges_of(holder)) {
+        if (other != e) {
+            others.insert(other);
+        }
     }
     return shortest_cycle(component, holder, others);
 }
 
 Cycle choose_cycle(const CollapsedGraph& graph, const Component& component) {
-    const std::vector<char> none(component.targets.size(), 0);
-    std::vector<char> dead;
-    std::vector<char> in_cycle;
-    for (const std::vector<char>& ignored :
-         {structural_or_self(graph, component), component.structural, none}) {
+    IndexSet<InnerEdgeIx> dead;
+    IndexSet<MemberIx> in_cycle;
+    for (const IndexSet<InnerEdgeIx>& ignored :
+         {structural_or_self(graph, component), component.structural, IndexSet<InnerEdgeIx>()}) {
         dead = ignored;
         in_cycle = nodes_in_cycles(component, dead);
-        if (std::ranges::find(in_cycle, 1) != in_cycle.end()) {
+        if (!in_cycle.empty()) {
             break;
         }
     }
-    const std::vector<std::uint64_t> bytes = credit_bytes(component, in_cycle, dead);
-    const std::vector<std::uint32_t> starts = best_starts(graph, component, in_cycle, bytes);
+    const auto bytes = credit_bytes(component, in_cycle, dead);
+    const std::vector<MemberIx> starts = best_starts(graph, component, in_cycle, bytes);
     if (starts.size() == 1) {
         return shortest_cycle(component, starts.front(), dead);
     }
     Cycle best;
     std::string best_text;
-    for (const std::uint32_t start : starts) {
+    for (const MemberIx start : starts) {
         Cycle cycle = shortest_cycle(component, start, dead);
         std::string text = text_of(graph, component, cycle);
         const bool shorter = best.empty() || cycle.size() < best.size();

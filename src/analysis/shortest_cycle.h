@@ -3,29 +3,26 @@
 // search.
 #pragma once
 
-#include <cstdint>
-#include <span>
 #include <vector>
 
 #include "analysis/component.h"
 
 namespace cyclewatch::analysis {
 
-// Positions in Component::edges, in order; empty if there is no cycle.
-using Cycle = std::vector<std::uint32_t>;
+// In order; empty if there is no cycle.
+using Cycle = std::vector<InnerEdgeIx>;
 
 // The references of `cycle` in the collapsed graph.
-[[nodiscard]] std::vector<std::uint32_t> collapsed_edges(const Component& component,
-                                                         const Cycle& cycle);
+[[nodiscard]] std::vector<EdgeIx> collapsed_edges(const Component& component, const Cycle& cycle);
 
 // Of the cycles through `start` that have the fewest structural references, returns a shortest one.
-// References e with dead[e] != 0 are ignored.
+// References in `dead` are ignored.
 [[nodiscard]] Cycle shortest_cycle(const Component& component,
-                                   std::uint32_t start,
-                                   std::span<const char> dead = {});
+                                   MemberIx start,
+                                   const IndexSet<InnerEdgeIx>& dead = {});
 
 // A shortest cycle that contains reference `e`, starting at the holder of `e`.
-[[nodiscard]] Cycle shortest_cycle_through(const Component& component, std::uint32_t e);
+[[nodiscard]] Cycle shortest_cycle_through(const Component& component, InnerEdgeIx e);
 
 // A shortest cycle that starts at the node that retains the most device bytes. If possible, the
 // cycle contains neither structural references nor an attribute that refers to its own object. Does

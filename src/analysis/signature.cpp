@@ -38,9 +38,9 @@ std::size_t least_rotation(const std::vector<std::string>& ring) {
 
 // Uses name_shape() for unreachable classes and their instances, because a program that creates
 // classes repeatedly may number them, as in type(f"Model_{n}", ...).
-std::string holder_name(const CollapsedGraph& graph, std::uint32_t node) {
+std::string holder_name(const CollapsedGraph& graph, NodeIx node) {
     bool class_is_garbage = graph.is(node, model::NodeKind::type);
-    for (std::uint32_t e = graph.first[node]; e < graph.first[node + 1]; ++e) {
+    for (const EdgeIx e : graph.edges_of(node)) {
         class_is_garbage =
             class_is_garbage || (graph.label_name(e) == "__class__" &&
                                  graph.edges[e].label.kind == model::EdgeKind::member);
@@ -51,11 +51,11 @@ std::string holder_name(const CollapsedGraph& graph, std::uint32_t node) {
 
 }  // namespace
 
-std::string signature_of(const CollapsedGraph& graph, std::span<const std::uint32_t> cycle) {
+std::string signature_of(const CollapsedGraph& graph, std::span<const EdgeIx> cycle) {
     std::vector<std::string> ring;
     ring.reserve(cycle.size());
     std::string label;
-    for (std::uint32_t previous = kNone; const std::uint32_t edge : cycle) {
+    for (EdgeIx previous = kNone; const EdgeIx edge : cycle) {
         // Adjacent references often have the same label; reuse its text.
         if (previous == kNone || graph.edges[edge].label != graph.edges[previous].label) {
             label = generic_label_of(graph, edge);

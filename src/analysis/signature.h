@@ -14,7 +14,6 @@ namespace cyclewatch::analysis {
 // "cw1-" and 16 hexadecimal digits. Does not depend on addresses, sizes, line numbers, indices or
 // the reference at which the cycle starts. Equal cycles therefore have the same signature on every
 // run, rank and machine.
-[[nodiscard]] std::string signature_of(const CollapsedGraph& graph,
-                                       std::span<const std::uint32_t> cycle);
+[[nodiscard]] std::string signature_of(const CollapsedGraph& graph, std::span<const EdgeIx> cycle);
 
 }  // namespace cyclewatch::analysis

@@ -2,89 +2,90 @@
 #include "analysis/ways_back.h"
 
 #include <algorithm>
+#include <ranges>
+#include <utility>
 
-#include "graph/adjacency.h"
 #include "graph/dominators.h"
 
 namespace cyclewatch::analysis {
 namespace {
 
-// The position of each node in reverse postorder from `root`, ignoring the references marked in
-// `dead`. Nodes that are not reached have position 0; the position of `root` is the number of such
-// nodes.
-std::vector<std::uint32_t> reverse_postorder(const Component& component,
-                                             std::uint32_t root,
-                                             std::span<const char> dead) {
-    std::vector<std::uint32_t> next(component.first.begin(), component.first.end() - 1);
-    std::vector<std::uint32_t> stack{root};
-    std::vector<char> seen(component.size(), 0);
-    seen[root] = 1;
-    std::vector<std::uint32_t> number(component.size(), 0);
-    auto numbers_left = static_cast<std::uint32_t>(component.size());
-    while (!stack.empty()) {
-        const std::uint32_t node = stack.back();
-        if (next[node] == component.first[node + 1]) {
-            number[node] = --numbers_left;
-            stack.pop_back();
-            continue;
+using graph::TreeIx;
+
+// The position of each node in reverse postorder from `root`, ignoring the references in `dead`.
+// kNone for nodes that are not reached.
+IndexedVector<MemberIx, TreeIx> reverse_postorder(const Component& component,
+                                                  MemberIx root,
+                                                  const IndexSet<InnerEdgeIx>& dead) {
+    struct Step {
+        MemberIx node;
+        IndexRange<InnerEdgeIx> edges_left;
+    };
+    std::vector<Step> stack;
+    std::vector<MemberIx> postorder;
+    IndexSet<MemberIx> seen(component.size());
+    const auto enter = [&](MemberIx node) {
+        if (seen.insert(node)) {
+            stack.push_back({node, component.edges_of(node)});
         }
-        const std::uint32_t e = next[node]++;
-        const std::uint32_t target = component.targets[e];
-        if (seen[target] == 0 && (dead.empty() || dead[e] == 0)) {
-            seen[target] = 1;
-            stack.push_back(target);
+    };
+    enter(root);
+    while (!stack.empty()) {
+        Step& step = stack.back();
+        if (step.edges_left.empty()) {
+            postorder.push_back(step.node);
+            stack.pop_back();
+        } else if (const InnerEdgeIx e = step.edges_left.pop_front(); !dead.contains(e)) {
+            enter(component.targets[e]);
         }
     }
-    return number;
+    IndexedVector<MemberIx, TreeIx> position(component.size(), kNone);
+    for (TreeIx next = graph::kRoot; const MemberIx node : postorder | std::views::reverse) {
+        position[node] = std::exchange(next, next_index(next));
+    }
+    return position;
 }
 
 }  // namespace
 
-std::vector<std::uint32_t> ways_back(const Component& component,
-                                     std::uint32_t root,
-                                     std::span<const char> dead) {
-    if (dead.empty() && component.targets.size() == component.size()) {
+std::vector<InnerEdgeIx> ways_back(const Component& component,
+                                   MemberIx root,
+                                   const IndexSet<InnerEdgeIx>& dead) {
+    if (component.edges.size() == component.size() && dead.empty()) {
         // If the component has as many references as nodes, it is a single cycle.
-        const auto to_root = std::ranges::find(component.targets, root);
-        return {static_cast<std::uint32_t>(to_root - component.targets.begin())};
+        return {component.targets.index_at(std::ranges::find(component.targets, root))};
     }
-    std::vector<std::uint32_t> number = reverse_postorder(component, root, dead);
-    // Assign numbers to the reached nodes, starting at 1. All other nodes get the number 0.
-    const std::uint32_t unreached = number[root];
-    for (std::uint32_t n = 0; n < component.size(); ++n) {
-        const bool reached = n == root || number[n] > unreached;
-        number[n] = reached ? number[n] - unreached + 1 : 0;
-    }
-    const auto counts = [&](std::uint32_t e) {
-        return (dead.empty() || dead[e] == 0) && number[component.holder[e]] != 0;
-    };
-    graph::Rows holders(component.size() - unreached + 1);
-    for (std::uint32_t e = 0; e < component.targets.size(); ++e) {
-        if (counts(e)) {
-            holders.count(number[component.targets[e]] - 1);
+    const auto position = reverse_postorder(component, root, dead);
+    std::vector<InnerEdgeIx> edges;  // between nodes that are reached
+    for (const InnerEdgeIx e : component.all_edges()) {
+        if (!dead.contains(e) && position[component.holder[e]] != kNone) {
+            edges.push_back(e);
         }
+    }
+    graph::Rows<TreeIx, TreeIx> holders(component.size());
+    for (const InnerEdgeIx e : edges) {
+        holders.count(position[component.targets[e]]);
     }
     holders.begin_filling();
-    for (std::uint32_t e = 0; e < component.targets.size(); ++e) {
-        if (counts(e)) {
-            holders.fill(number[component.targets[e]] - 1, number[component.holder[e]] - 1);
-        }
+    for (const InnerEdgeIx e : edges) {
+        holders.fill(position[component.targets[e]], position[component.holder[e]]);
     }
-    const graph::DominatorTree tree = graph::dominators(holders.view());
-    std::vector<std::uint32_t> back;
-    for (std::uint32_t e = 0; e < component.targets.size() && !tree.parent.empty(); ++e) {
-        const std::uint32_t from = number[component.holder[e]];
-        const std::uint32_t to = number[component.targets[e]];
-        // The dominators of a node have lower numbers than the node.
-        if (to <= from && counts(e) && graph::dominates(tree, to - 1, from - 1)) {
-            back.push_back(e);
-        }
+    const graph::DominatorTree tree = graph::dominators(holders);
+    if (tree.parent.empty()) {
+        return {};
     }
-    return back;
+    // The dominators of a node have lower numbers than the node.
+    std::erase_if(edges, [&](InnerEdgeIx e) {
+        const TreeIx from = position[component.holder[e]];
+        const TreeIx to = position[component.targets[e]];
+        return to > from || !graph::dominates(tree, to, from);
+    });
+    return edges;
 }
 
-bool reaches_all(const Component& component, std::uint32_t root, std::span<const char> dead) {
-    return reverse_postorder(component, root, dead)[root] == 0;
+bool reaches_all(const Component& component, MemberIx root, const IndexSet<InnerEdgeIx>& dead) {
+    const auto position = reverse_postorder(component, root, dead);
+    return std::ranges::none_of(position, [](TreeIx at) { return at == kNone; });
 }
 
 }  // namespace cyclewatch::analysis

@@ -19,23 +19,23 @@ class Search {
   public:
     Search(const CollapsedGraph& graph, WeakTargets& result) : graph_(graph), result_(result) {}
 
-    void visit_target(std::uint32_t edge) {
-        const std::uint32_t target = graph_.targets[edge];
+    void visit_target(EdgeIx edge) {
+        const NodeIx target = graph_.targets[edge];
         if (!graph_.is(target, model::NodeKind::bound_method)) {
             require_support(edge);
             return;
         }
         result_.are_methods = true;
-        for (std::uint32_t e = graph_.first[target]; e < graph_.first[target + 1]; ++e) {
+        for (const EdgeIx e : graph_.edges_of(target)) {
             if (graph_.label_name(e) == "__self__") {
                 require_support(e);  // as WeakMethod() does
             }
         }
     }
 
-    void visit_items(std::uint32_t container, int depth) {
-        for (std::uint32_t e = graph_.first[container]; e < graph_.first[container + 1]; ++e) {
-            const std::uint32_t item = graph_.targets[e];
+    void visit_items(NodeIx container, int depth) {
+        for (const EdgeIx e : graph_.edges_of(container)) {
+            const NodeIx item = graph_.targets[e];
             if (graph_.edges[e].structural) {
                 continue;
             }
@@ -49,8 +49,8 @@ class Search {
 
   private:
     // A built-in method is created by each access, so a weak reference to it is dead at once.
-    void require_support(std::uint32_t edge) {
-        const std::uint32_t target = graph_.targets[edge];
+    void require_support(EdgeIx edge) {
+        const NodeIx target = graph_.targets[edge];
         if (result_.edge == kNone && (!graph_.node(target).supports_weakref ||
                                       graph_.is(target, model::NodeKind::builtin_function))) {
             result_.edge = edge;
@@ -66,7 +66,7 @@ class Search {
 WeakTargets weak_targets_of(const CollapsedGraph& graph, const Candidate& candidate) {
     WeakTargets result{.are_items = is_about_items(graph, candidate)};
     Search search(graph, result);
-    for (const std::uint32_t edge : candidate.edges) {
+    for (const EdgeIx edge : candidate.edges) {
         if (result.are_items) {
             search.visit_items(graph.targets[edge], 1);
         } else {

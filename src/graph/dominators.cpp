@@ -5,20 +5,19 @@ namespace cyclewatch::graph {
 namespace {
 
 constexpr int kMostPasses = 8;
-constexpr std::uint32_t kUnknown = UINT32_MAX;
 
-std::uint32_t ancestor_at(const DominatorTree& tree, std::uint32_t node, std::uint32_t depth) {
+TreeIx ancestor_at(const DominatorTree& tree, TreeIx node, std::uint32_t depth) {
     while (tree.depth[node] > depth) {
-        const std::uint32_t jump = tree.jump[node];
+        const TreeIx jump = tree.jump[node];
         node = tree.depth[jump] >= depth ? jump : tree.parent[node];
     }
     return node;
 }
 
-void add_node(DominatorTree& tree, std::uint32_t node, std::uint32_t parent) {
+void add_node(DominatorTree& tree, TreeIx node, TreeIx parent) {
     tree.parent[node] = parent;
     tree.depth[node] = tree.depth[parent] + 1;
-    const std::uint32_t jump = tree.jump[parent];
+    const TreeIx jump = tree.jump[parent];
     const bool equal_spans =
         tree.depth[parent] - tree.depth[jump] == tree.depth[jump] - tree.depth[tree.jump[jump]];
     tree.jump[node] = equal_spans ? tree.jump[jump] : parent;
@@ -26,7 +25,7 @@ void add_node(DominatorTree& tree, std::uint32_t node, std::uint32_t parent) {
 
 }  // namespace
 
-std::uint32_t common_ancestor(const DominatorTree& tree, std::uint32_t a, std::uint32_t b) {
+TreeIx common_ancestor(const DominatorTree& tree, TreeIx a, TreeIx b) {
     if (tree.depth[a] < tree.depth[b]) {
         b = ancestor_at(tree, b, tree.depth[a]);
     } else {
@@ -45,21 +44,21 @@ namespace {
 
 // Builds the tree by adding the nodes in ascending order. For back edges, uses `before`, the tree
 // of the previous pass. If `before` is nullptr, ignores back edges.
-DominatorTree one_pass(const AdjacencyView& predecessors, const DominatorTree* before) {
-    const std::uint32_t nodes = predecessors.nodes();
+DominatorTree one_pass(const Rows<TreeIx, TreeIx>& predecessors, const DominatorTree* before) {
+    const std::size_t nodes = predecessors.size();
     DominatorTree tree;
-    tree.parent.assign(nodes, 0);
+    tree.parent.assign(nodes, kRoot);
     tree.depth.assign(nodes, 0);
-    tree.jump.assign(nodes, 0);
-    for (std::uint32_t node = 1; node < nodes; ++node) {
-        std::uint32_t dominator = kUnknown;
-        for (const std::uint32_t other : predecessors.of(node)) {
+    tree.jump.assign(nodes, kRoot);
+    for (const TreeIx node : tree.below_root()) {
+        TreeIx dominator = kNone;
+        for (const TreeIx other : predecessors.of(node)) {
             if (other < node) {
-                dominator = dominator == kUnknown ? other : common_ancestor(tree, dominator, other);
+                dominator = dominator == kNone ? other : common_ancestor(tree, dominator, other);
             }
         }
-        dominator = dominator == kUnknown ? 0 : dominator;
-        for (const std::uint32_t other : predecessors.of(node)) {
+        dominator = dominator == kNone ? kRoot : dominator;
+        for (const TreeIx other : predecessors.of(node)) {
             if (other > node && before != nullptr) {
                 dominator = common_ancestor(*before, dominator, other);
             }
@@ -71,9 +70,9 @@ DominatorTree one_pass(const AdjacencyView& predecessors, const DominatorTree* b
 
 // True if a further pass would build the same tree, that is, if the parent of each node also
 // dominates the predecessors that the first pass ignores.
-bool is_final(const AdjacencyView& predecessors, const DominatorTree& tree) {
-    for (std::uint32_t node = 1; node < predecessors.nodes(); ++node) {
-        for (const std::uint32_t other : predecessors.of(node)) {
+bool is_final(const Rows<TreeIx, TreeIx>& predecessors, const DominatorTree& tree) {
+    for (const TreeIx node : tree.below_root()) {
+        for (const TreeIx other : predecessors.of(node)) {
             if (other > node && !dominates(tree, tree.parent[node], other)) {
                 return false;
             }
@@ -84,7 +83,7 @@ bool is_final(const AdjacencyView& predecessors, const DominatorTree& tree) {
 
 }  // namespace
 
-DominatorTree dominators(const AdjacencyView& predecessors) {
+DominatorTree dominators(const Rows<TreeIx, TreeIx>& predecessors) {
     DominatorTree tree = one_pass(predecessors, nullptr);
     for (int pass = 0; pass < kMostPasses; ++pass) {
         if (is_final(predecessors, tree)) {

@@ -111,6 +111,12 @@ struct Observation {
     ReferenceGraph graph;
     std::vector<DeviceOwner> owners;
     std::vector<Storage> storages;
+
+    [[nodiscard]] const DeviceOwner& owner(OwnerId id) const { return owners[index_of(id)]; }
+    [[nodiscard]] const Storage& storage(StorageId id) const { return storages[index_of(id)]; }
+    [[nodiscard]] const Storage& storage_of(const DeviceOwner& owner) const {
+        return storage(owner.storage);
+    }
     std::vector<RepeatedShape> repeats;
     std::uint64_t omitted_nodes = 0;       // objects on a path to an owner, beyond the limit
     std::uint64_t omitted_references = 0;  // between captured objects, beyond the limit

@@ -40,20 +40,18 @@ std::string_view kind_prefix(NodeKind kind) {
 }
 
 NodeId ReferenceGraphBuilder::add_node(const Node& node) {
-    const auto id = static_cast<NodeId>(graph_.nodes.size());
     graph_.nodes.push_back(node);
-    return id;
+    return static_cast<NodeId>(graph_.nodes.size() - 1);
 }
 
 void ReferenceGraphBuilder::add_edge(NodeId from, NodeId to, EdgeLabel label) {
     // Skipped rows become empty.
-    graph_.first_edge.resize(index_of(from) + 1, static_cast<std::uint32_t>(graph_.edges.size()));
+    graph_.first_edge.resize(index_of(from) + 1, graph_.edges.end_index());
     graph_.edges.push_back(Edge{to, label});
 }
 
 ReferenceGraph ReferenceGraphBuilder::finish() {
-    graph_.first_edge.resize(graph_.nodes.size() + 1,
-                             static_cast<std::uint32_t>(graph_.edges.size()));
+    graph_.first_edge.resize(graph_.nodes.size() + 1, graph_.edges.end_index());
     return std::exchange(graph_, ReferenceGraph{});
 }
 

@@ -157,17 +157,19 @@ struct AttributeSite {
 
 // Compressed sparse rows. The edges of node n are edges[first_edge[n] .. first_edge[n+1]).
 struct ReferenceGraph {
-    std::vector<Node> nodes;
-    std::vector<std::uint32_t> first_edge{0};  // size nodes.size() + 1
-    std::vector<Edge> edges;
+    IndexedVector<NodeId, Node> nodes;
+    IndexedVector<NodeId, EdgeId> first_edge{EdgeId{0}};  // size nodes.size() + 1
+    IndexedVector<EdgeId, Edge> edges;
     std::vector<AttributeSite> attribute_sites;  // at most one per attribute
     StringTable strings;
 
-    [[nodiscard]] std::span<const Edge> edges_of(NodeId node) const {
-        const std::size_t n = index_of(node);
-        return std::span(edges).subspan(first_edge[n], first_edge[n + 1] - first_edge[n]);
+    [[nodiscard]] IndexRange<EdgeId> edge_ids_of(NodeId node) const {
+        return {first_edge[node], first_edge[base::next_index(node)]};
     }
-    [[nodiscard]] const Node& node(NodeId id) const { return nodes[index_of(id)]; }
+    [[nodiscard]] std::span<const Edge> edges_of(NodeId node) const {
+        return std::span(edges).subspan(index_of(first_edge[node]), edge_ids_of(node).size());
+    }
+    [[nodiscard]] const Node& node(NodeId id) const { return nodes[id]; }
     [[nodiscard]] std::string_view text(StringId id) const { return strings.view(id); }
 };
 
@@ -181,7 +183,7 @@ class ReferenceGraphBuilder {
     void add_attribute_site(const AttributeSite& site) { graph_.attribute_sites.push_back(site); }
     [[nodiscard]] std::string_view text(StringId id) const { return graph_.text(id); }
     StringId intern(std::string_view text) { return graph_.strings.intern(text); }
-    Node& node(NodeId id) { return graph_.nodes[index_of(id)]; }
+    Node& node(NodeId id) { return graph_.nodes[id]; }
     // Returns the graph; the builder is empty afterwards.
     ReferenceGraph finish();
 

@@ -17,9 +17,9 @@ using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAreArray;
 
 CollapsedGraph collapsed(const model::Observation& observation) {
-    std::vector<char> keep(observation.graph.nodes.size(), 0);
+    IndexSet<model::NodeId> keep;
     for (const model::DeviceOwner& owner : observation.owners) {
-        keep[index_of(owner.node)] = 1;
+        keep.insert(owner.node);
     }
     return collapse(observation.graph, keep);
 }
@@ -29,7 +29,7 @@ std::vector<std::string> references_of(std::string_view text) {
     const model::Observation observation = test_support::observe(text);
     const CollapsedGraph graph = collapsed(observation);
     std::vector<std::string> references;
-    for (std::uint32_t e = 0; e < graph.edges.size(); ++e) {
+    for (const EdgeIx e : graph.all_edges()) {
         references.push_back(full_name(graph, graph.edges[e].holder) + " " + label_of(graph, e) +
                              " " + full_name(graph, graph.targets[e]));
     }
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, Collapse, ::testing::ValuesIn(kCases), [](const 
 TEST(CollapsedGraph, HasTheRawPath) {
     const model::Observation observation = test_support::observe(
         "f:function f/__closure__->c:closure c/closure:self->x:cell x/cell_contents->A");
-    EXPECT_THAT(reference_of(collapsed(observation), 0).raw_path,
+    EXPECT_THAT(reference_of(collapsed(observation), EdgeIx{0}).raw_path,
                 ElementsAre("__closure__", "closure:self", "cell_contents"));
 }
 
@@ -108,12 +108,11 @@ class NamesTest : public ::testing::Test {
   protected:
     void read(std::string_view text) {
         observation_ = test_support::observe(text);
-        graph_ =
-            collapse(observation_.graph, std::vector<char>(observation_.graph.nodes.size(), 0));
+        graph_ = collapse(observation_.graph, {});
     }
     // The reference with that label.
-    std::uint32_t edge(std::string_view label) const {
-        for (std::uint32_t e = 0; e < graph_.edges.size(); ++e) {
+    EdgeIx edge(std::string_view label) const {
+        for (const EdgeIx e : graph_.all_edges()) {
             if (label_of(graph_, e) == label) {
                 return e;
             }
@@ -121,7 +120,7 @@ class NamesTest : public ::testing::Test {
         ADD_FAILURE() << "no reference " << label;
         return kNone;
     }
-    std::uint32_t holder(std::string_view label) const { return graph_.edges[edge(label)].holder; }
+    NodeIx holder(std::string_view label) const { return graph_.edges[edge(label)].holder; }
 
     model::Observation observation_;
     CollapsedGraph graph_;

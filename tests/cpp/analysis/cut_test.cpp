@@ -671,44 +671,52 @@ TEST(Cut, ReportsIfNoSmallSetIsEnough) {
               std::string::npos);
 }
 
-// True if node 0, a class, leads to the last node without the references in `cut`. References lead
-// to higher numbers.
-bool leads_without(const test_support::RandomGraph& graph, const std::set<std::uint32_t>& cut) {
-    std::vector<bool> reached(graph.nodes(), false);
-    reached[0] = true;
-    for (std::uint32_t n = 0; n < graph.nodes(); ++n) {
-        for (std::uint32_t e = graph.first[n]; reached[n] && e < graph.first[n + 1]; ++e) {
-            if (!cut.contains(e)) {
-                reached[graph.targets[e]] = true;
+using test_support::Arc;
+using test_support::RandomGraph;
+using test_support::Vertex;
+
+Vertex last_of(const RandomGraph& graph) {
+    return static_cast<Vertex>(graph.size() - 1);
+}
+
+// True if vertex 0, a class, leads to the last vertex without the references in `cut`. References
+// lead to higher numbers.
+bool leads_without(const RandomGraph& graph, const std::set<Arc>& cut) {
+    IndexSet<Vertex> reached;
+    reached.insert(Vertex{0});
+    for (const Vertex n : graph.all_nodes()) {
+        for (const Arc e : graph.edges_of(n)) {
+            if (reached.contains(n) && !cut.contains(e)) {
+                reached.insert(graph.targets[e]);
             }
         }
     }
-    return reached.back();
+    return reached.contains(last_of(graph));
 }
 
 TEST(Cut, FreesTheMemoryOfAClassOnRandomGraphs) {
     std::mt19937 random(11);
     int named = 0;
     for (int round = 0; round < 300; ++round) {
-        const auto graph = test_support::random_graph(
-            random, 7, 0.5, [](std::uint32_t a, std::uint32_t b) { return a < b; });
-        if (!test_support::reachable(graph, 0).back()) {
+        const auto graph =
+            test_support::random_graph(random, 7, 0.5, [](Vertex a, Vertex b) { return a < b; });
+        if (!test_support::reachable(graph, Vertex{0}).contains(last_of(graph))) {
             continue;
         }
         std::string text = "n0:type=app.make.<locals>.Local n0/__mro__->m:tuple m[0]->n0 ";
-        text += "n" + std::to_string(graph.nodes() - 1) + ":owner(8)";
-        for (std::uint32_t n = 0; n < graph.nodes(); ++n) {
-            for (std::uint32_t e = graph.first[n]; e < graph.first[n + 1]; ++e) {
-                text += " n" + std::to_string(n) + ".e" + std::to_string(e) + "->n" +
-                        std::to_string(graph.targets[e]);
+        text += "n" + std::to_string(index_of(last_of(graph))) + ":owner(8)";
+        for (const Vertex n : graph.all_nodes()) {
+            for (const Arc e : graph.edges_of(n)) {
+                text += " n" + std::to_string(index_of(n)) + ".e" + std::to_string(index_of(e)) +
+                        "->n" + std::to_string(index_of(graph.targets[e]));
             }
         }
-        std::set<std::uint32_t> cut;
+        std::set<Arc> cut;
         for (const model::Reference& reference : only_finding(text).cut) {
-            cut.insert(static_cast<std::uint32_t>(std::stoul(reference.label.substr(2))));
+            cut.insert(static_cast<Arc>(std::stoul(reference.label.substr(2))));
         }
         EXPECT_LE(cut.size(), 3U) << text;
-        const bool few = std::ranges::count(graph.targets, graph.nodes() - 1) <= 3;
+        const bool few = std::ranges::count(graph.targets, last_of(graph)) <= 3;
         EXPECT_TRUE(!cut.empty() || !few) << text;
         if (!cut.empty()) {
             ++named;

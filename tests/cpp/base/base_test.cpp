@@ -1,14 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/code_roots.h"
+#include "base/index.h"
 #include "base/source_path.h"
 #include "base/stable_hash.h"
 #include "base/text.h"
 
 #include <gtest/gtest.h>
+#include <ranges>
 #include <vector>
 
 namespace cyclewatch::base {
 namespace {
+
+enum class Letter : std::uint32_t {};
+enum class Digit : std::uint32_t {};
+static_assert(!std::is_convertible_v<Letter, Digit>);
+static_assert(!std::is_invocable_v<decltype(&index_of<Letter>), Digit>);
+static_assert(std::ranges::bidirectional_range<IndexRange<Letter>>);
+
+TEST(Index, NumbersTheElementsOfAVector) {
+    IndexedVector<Letter, Digit> digits(3, kNone);
+    EXPECT_EQ(digits[Letter{2}], kNone);
+    digits.push_back(Digit{7});
+    EXPECT_EQ(digits.index_at(std::ranges::find(digits, Digit{7})), Letter{3});
+    EXPECT_EQ(digits.end_index(), Letter{4});
+    std::vector<Letter> backwards;
+    std::ranges::copy(digits.indexes() | std::views::reverse, std::back_inserter(backwards));
+    EXPECT_EQ(backwards, (std::vector{Letter{3}, Letter{2}, Letter{1}, Letter{0}}));
+    IndexRange<Letter> left(Letter{2}, Letter{3});
+    EXPECT_EQ(left.pop_front(), Letter{2});
+    EXPECT_TRUE(left.empty());
+}
+
+TEST(IndexSet, GrowsWithItsIndexes) {
+    IndexSet<Letter> letters;
+    EXPECT_FALSE(letters.contains(Letter{1000}));
+    EXPECT_TRUE(letters.insert(Letter{5}));
+    EXPECT_FALSE(letters.insert(Letter{5}));
+    EXPECT_TRUE(letters.contains(Letter{5}) && !letters.contains(Letter{4}));
+    letters.erase(std::vector{Letter{5}});
+    EXPECT_TRUE(letters.empty());
+}
 
 TEST(FormatBytes, HasAtMostFourDigits) {
     const std::pair<std::uint64_t, const char*> cases[] = {

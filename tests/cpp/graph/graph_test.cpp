@@ -8,31 +8,47 @@
 namespace cyclewatch::graph {
 namespace {
 
+using test_support::Arc;
 using test_support::RandomGraph;
+using test_support::Vertex;
 
 // True if a path from the root to `node` avoids `without`. Nodes without predecessors are children
 // of the root.
-bool leads_to_root(const RandomGraph& predecessors, std::uint32_t node, std::uint32_t without) {
-    std::vector<bool> above = test_support::reachable(predecessors, node, without);
-    above[node] = true;
-    for (std::uint32_t n = 0; n < predecessors.nodes(); ++n) {
-        if (above[n] && predecessors.view().of(n).empty()) {
-            return true;
+bool leads_to_root(const RandomGraph& predecessors, Vertex node, Vertex without) {
+    base::IndexSet<Vertex> above = test_support::reachable(predecessors, node, without);
+    above.insert(node);
+    return std::ranges::any_of(predecessors.all_nodes(), [&](Vertex n) {
+        return above.contains(n) && predecessors.targets_of(n).empty();
+    });
+}
+
+DominatorTree dominators_of(const RandomGraph& predecessors) {
+    Rows<Vertex, Vertex> rows(predecessors.size());
+    for (const Vertex node : predecessors.all_nodes()) {
+        for ([[maybe_unused]] const Vertex other : predecessors.targets_of(node)) {
+            rows.count(node);
         }
     }
-    return false;
+    rows.begin_filling();
+    for (const Vertex node : predecessors.all_nodes()) {
+        for (const Vertex other : predecessors.targets_of(node)) {
+            rows.fill(node, other);
+        }
+    }
+    return dominators(rows);
 }
 
 TEST(Dominators, AreTheNodesOnEveryPath) {
     std::mt19937 random(11);
-    const auto backward = [](std::uint32_t from, std::uint32_t to) { return to < from; };
+    const auto backward = [](Vertex from, Vertex to) { return to < from; };
     for (int round = 0; round < 200; ++round) {
         const RandomGraph predecessors = test_support::random_graph(random, 11, 0.25, backward);
-        const DominatorTree tree = dominators(predecessors.view());
-        for (std::uint32_t upper = 1; upper < predecessors.nodes(); ++upper) {
-            for (std::uint32_t lower = upper + 1; lower < predecessors.nodes(); ++lower) {
+        const DominatorTree tree = dominators_of(predecessors);
+        for (const Vertex upper : tree.below_root()) {
+            for (Vertex lower = next_index(upper); lower < tree.parent.end_index();
+                 lower = next_index(lower)) {
                 EXPECT_EQ(dominates(tree, upper, lower), !leads_to_root(predecessors, lower, upper))
-                    << upper << " over " << lower;
+                    << index_of(upper) << " over " << index_of(lower);
             }
         }
     }
@@ -43,36 +59,38 @@ TEST(Dominators, TakeNoQuadraticTime) {
     // would take quadratic time.
     constexpr std::uint32_t kChain = 300'000;
     RandomGraph predecessors;
-    predecessors.first.push_back(0);  // the root has none
+    predecessors.end_node();  // the root has none
     for (std::uint32_t node = 1; node <= kChain; ++node) {
-        predecessors.targets.push_back(node - 1);
-        predecessors.first.push_back(static_cast<std::uint32_t>(predecessors.targets.size()));
+        predecessors.targets.push_back(Vertex{node - 1});
+        predecessors.end_node();
     }
     for (std::uint32_t leaf = 0; leaf < kChain; ++leaf) {
-        predecessors.targets.push_back(1);
-        predecessors.targets.push_back(kChain);
-        predecessors.first.push_back(static_cast<std::uint32_t>(predecessors.targets.size()));
+        predecessors.targets.push_back(Vertex{1});
+        predecessors.targets.push_back(Vertex{kChain});
+        predecessors.end_node();
     }
-    const DominatorTree tree = dominators(predecessors.view());
-    EXPECT_EQ(tree.parent[2 * kChain], 1U);
-    EXPECT_EQ(common_ancestor(tree, kChain, kChain / 3), kChain / 3);
+    const DominatorTree tree = dominators_of(predecessors);
+    EXPECT_EQ(tree.parent[Vertex{2 * kChain}], Vertex{1});
+    EXPECT_EQ(common_ancestor(tree, Vertex{kChain}, Vertex{kChain / 3}), Vertex{kChain / 3});
 }
 
 TEST(StrongComponents, AgreeWithReachabilityOnRandomGraphs) {
     std::mt19937 random(7);
     for (int round = 0; round < 200; ++round) {
-        const auto any = [](std::uint32_t, std::uint32_t) { return true; };
+        const auto any = [](Vertex, Vertex) { return true; };
         const RandomGraph graph = test_support::random_graph(random, 12, 0.12, any);
-        const StrongComponents found = strong_components(graph.view());
-        for (std::uint32_t a = 0; a < graph.nodes(); ++a) {
-            const std::vector<bool> from_a = test_support::reachable(graph, a);
-            EXPECT_EQ(found.cyclic[found.of[a]], from_a[a]);
-            for (std::uint32_t b = 0; b < graph.nodes(); ++b) {
-                const bool together = from_a[b] && test_support::reachable(graph, b)[a];
+        const auto found = strong_components(graph);
+        for (const Vertex a : graph.all_nodes()) {
+            const base::IndexSet<Vertex> from_a = test_support::reachable(graph, a);
+            EXPECT_EQ(found.cyclic[found.of[a]], from_a.contains(a));
+            for (const Vertex b : graph.all_nodes()) {
+                const bool together =
+                    from_a.contains(b) && test_support::reachable(graph, b).contains(a);
                 if (a != b) {
-                    EXPECT_EQ(found.of[a] == found.of[b], together) << a << " and " << b;
+                    EXPECT_EQ(found.of[a] == found.of[b], together)
+                        << index_of(a) << " and " << index_of(b);
                 }
-                if (from_a[b] && !together && a != b) {
+                if (from_a.contains(b) && !together && a != b) {
                     EXPECT_GT(found.of[a], found.of[b]) << "reverse topological order";
                 }
             }
@@ -81,26 +99,27 @@ TEST(StrongComponents, AgreeWithReachabilityOnRandomGraphs) {
 }
 
 TEST(StrongComponents, IgnoreDeadReferences) {
-    // 0 -> 1 -> 0, and 1 -> 1
-    const std::vector<std::uint32_t> first{0, 1, 3};
-    const std::vector<std::uint32_t> targets{1, 0, 1};
-    const std::vector<char> no_way_back{0, 1, 0};
-    const StrongComponents found = strong_components({first, targets}, no_way_back);
+    RandomGraph graph;  // 0 -> 1 -> 0, and 1 -> 1
+    graph.targets = {Vertex{1}, Vertex{0}, Vertex{1}};
+    graph.first = {Arc{0}, Arc{1}, Arc{3}};
+    base::IndexSet<Arc> no_way_back;
+    no_way_back.insert(Arc{1});
+    const auto found = strong_components(graph, no_way_back);
     EXPECT_EQ(found.count(), 2U);
-    EXPECT_FALSE(found.cyclic[found.of[0]]);
-    EXPECT_TRUE(found.cyclic[found.of[1]]);
+    EXPECT_FALSE(found.cyclic[found.of[Vertex{0}]]);
+    EXPECT_TRUE(found.cyclic[found.of[Vertex{1}]]);
 }
 
 TEST(StrongComponents, DoNotOverflowTheStack) {
     constexpr std::uint32_t kSize = 1'000'000;
     RandomGraph ring;
     for (std::uint32_t node = 0; node < kSize; ++node) {
-        ring.targets.push_back(node + 1 == kSize ? 0 : node + 1);
-        ring.first.push_back(node + 1);
+        ring.targets.push_back(Vertex{node + 1 == kSize ? 0 : node + 1});
+        ring.end_node();
     }
-    const StrongComponents found = strong_components(ring.view());
+    const auto found = strong_components(ring);
     ASSERT_EQ(found.count(), 1U);
-    EXPECT_EQ(found.size[0], kSize);
+    EXPECT_EQ(found.size[ComponentIx{0}], kSize);
 }
 
 }  // namespace

@@ -6,51 +6,41 @@
 #include <random>
 #include <vector>
 
-#include "graph/adjacency.h"
+#include "graph/dominators.h"
 
 namespace cyclewatch::test_support {
 
-struct RandomGraph {
-    std::vector<std::uint32_t> first{0};
-    std::vector<std::uint32_t> targets;
-
-    [[nodiscard]] graph::AdjacencyView view() const { return {first, targets}; }
-    [[nodiscard]] std::uint32_t nodes() const {
-        return static_cast<std::uint32_t>(first.size() - 1);
-    }
-};
+using Vertex = graph::TreeIx;  // so that dominators() accepts it
+enum class Arc : std::uint32_t {};
+using RandomGraph = graph::Graph<Vertex, Arc>;
 
 // Every pair (a, b) with allowed(a, b) becomes a reference with probability `density`.
 template <typename Allowed>
-RandomGraph random_graph(std::mt19937& random,
-                         std::uint32_t nodes,
-                         double density,
-                         Allowed allowed) {
+RandomGraph random_graph(std::mt19937& random, std::size_t nodes, double density, Allowed allowed) {
     RandomGraph graph;
     std::bernoulli_distribution refers(density);
-    for (std::uint32_t from = 0; from < nodes; ++from) {
-        for (std::uint32_t to = 0; to < nodes; ++to) {
+    for (const Vertex from : base::IndexRange<Vertex>(nodes)) {
+        for (const Vertex to : base::IndexRange<Vertex>(nodes)) {
             if (allowed(from, to) && refers(random)) {
                 graph.targets.push_back(to);
             }
         }
-        graph.first.push_back(static_cast<std::uint32_t>(graph.targets.size()));
+        graph.end_node();
     }
     return graph;
 }
 
-// reached[b]: a non-empty path leads from `start` to b without passing through `without`.
-inline std::vector<bool> reachable(const RandomGraph& graph,
-                                   std::uint32_t start,
-                                   std::uint32_t without = UINT32_MAX) {
-    std::vector<bool> reached(graph.nodes(), false);
-    std::vector<std::uint32_t> open{start};
+// The vertices to which a non-empty path leads from `start` without passing through `without`.
+inline base::IndexSet<Vertex> reachable(const RandomGraph& graph,
+                                        Vertex start,
+                                        Vertex without = base::kNone) {
+    base::IndexSet<Vertex> reached;
+    std::vector<Vertex> open{start};
     while (!open.empty()) {
-        const std::uint32_t node = open.back();
+        const Vertex node = open.back();
         open.pop_back();
-        for (const std::uint32_t target : graph.view().of(node)) {
-            if (target != without && !reached[target]) {
-                reached[target] = true;
+        for (const Vertex target : graph.targets_of(node)) {
+            if (target != without && reached.insert(target)) {
                 open.push_back(target);
             }
         }
