@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "bytecode/attribute_stores.h"
 #include "capture/class_code.h"
 #include "capture/labelers/text.h"
-#include "compat/attribute_stores.h"
 
 namespace cyclewatch::retention {
 namespace {
@@ -63,16 +63,9 @@ constexpr std::array kEnds{
 // True if the code assigns the attribute, or removes items and reads the attribute.
 bool drops(PyCodeObject* code, std::string_view attribute) {
     const Py_ssize_t number = capture::index_of_name(code, attribute);
-    bool is_assigned = false;
-    const auto note = [](const cyclewatch_store* store, void* found) {
-        *static_cast<bool*>(found) |= store->kind == CYCLEWATCH_STORE_NAMED;
-        return 0;
-    };
-    if (number >= 0) {
-        cyclewatch_visit_stores(code, {number, nullptr}, note, &is_assigned);
-    }
     constexpr std::array<std::string_view, 4> kRemovals{"clear", "pop", "popitem", "popleft"};
-    return is_assigned || (number >= 0 && std::ranges::any_of(kRemovals, [code](auto each) {
+    return number >= 0 && (bytecode::stores_attribute(code, number) ||
+                           std::ranges::any_of(kRemovals, [code](auto each) {
                                return capture::index_of_name(code, each) >= 0;
                            }));
 }
