@@ -17,7 +17,7 @@ from cyclewatch.optimizer_steps import count_optimizer_steps
 from cyclewatch.out_of_memory import oom_autopsy, report_failed_program
 from cyclewatch.settings import PYTEST, RUN, setting_of
 from cyclewatch.torch_proof import require_gil, torch_layout
-from cyclewatch.wording import clean_line, prefix
+from cyclewatch.wording import clean_line, hidden_line, prefix
 from cyclewatch.workers import WorkerEnd, is_worker
 
 TYPE_CHECKING = False
@@ -137,8 +137,9 @@ class ProcessWatch:
         if self._watch.active and self._settings["never_freed"]:
             # No step follows, so nothing needs to settle.
             self._watch._native_watch.find_never_freed(torch_layout(), 0)
+        hidden = []
         if self._watch.active and not self._settings["no_exit_scan"]:
-            self._record_memory()
+            hidden = self._record_memory()
         self._watch._native_watch.finish()
         self._watch.stop()
         self._print_failures()
@@ -151,22 +152,32 @@ class ProcessWatch:
             _native.fail(FAILED)
         if self._settings["quiet"]:
             return
+        known = {each.signature for each in report.findings}
+        hidden = [each for each in hidden if each.signature not in known]
         if findings or report.growing:
             self._print_findings(findings, report.growing)
+            if hidden:
+                _print(hidden_line(hidden))
+        elif hidden:
+            self._print_with_paths(hidden_line(hidden), self._watch.report_paths)
         elif not is_child and not is_worker() and (self._is_run or self._is_named):
             self._print_with_paths(clean_line(report), self._watch.report_paths)
         self._print_snapshot()
 
-    def _record_memory(self) -> None:
+    def _record_memory(self) -> list[Finding]:
+        """Add an account to the report, and return its findings that no collection frees."""
         import gc
 
         from cyclewatch import memory_account
 
         try:
             if len(gc.get_objects()) <= _MOST_OBJECTS:
-                memory_account.record(memory_account.measure(), "end", self._watch)
-        except Exception:
-            return  # for example, other threads created objects during every attempt
+                account = memory_account.measure()
+                memory_account.record(account, "end", self._watch)
+                return [each for each in account.findings if each.collected == "uncollectable"]
+        except Exception:  # for example, other threads created objects during every attempt
+            return []
+        return []
 
     def _print_snapshot(self) -> None:
         recording = self._watch._snapshot

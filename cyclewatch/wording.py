@@ -110,6 +110,14 @@ def clean_line(report: Report) -> str:
     return f"{prefix()}{watched}, {cycles}{known}{gap}, overhead {overhead:.2g} %"
 
 
+def hidden_line(findings: list[Finding]) -> str:
+    """One line about cycles that no collection frees, which are not part of the report."""
+    others = len(findings) - 1
+    more = f" {others:,} more such finding{'s' * (others != 1)}." if others else ""
+    headline = clean_text(findings[0].headline)
+    return f"{prefix()}{headline}{more} Use --never-freed for a report with the details."
+
+
 def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
