@@ -454,10 +454,14 @@ def test_active_mode_of_torch_is_a_root(kind):
         (path,) = cyclewatch.why_alive(reference)
         assert (str(path), path.cut_frees) == (f"active {kind} -> {kind}.kept[0]", True)
     finally:
+        # Without another reference to the mode, _pop_mode() of torch 2.6 may crash.
         if kind == "TorchDispatchMode":
+            mode = torch.utils._python_dispatch._get_current_dispatch_mode()
             torch.utils._python_dispatch._pop_mode()
         else:
+            mode = torch.overrides._get_current_function_mode()
             torch.overrides._pop_mode()
+        del mode
     assert reference() is None
 
 

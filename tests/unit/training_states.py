@@ -103,6 +103,16 @@ def compiled():
     return [model, function], function(data()).sum()
 
 
+def compiled_to_machine_code():
+    model = network()
+    function = torch.compile(model)
+    optimizer = torch.optim.AdamW(model.parameters())
+    for _ in range(2):
+        function(data()).sum().backward()
+        optimizer.step()
+    return [model, function, optimizer], function(data()).sum()
+
+
 def functional():
     model = network()
     parameters = {name: value.detach() for name, value in model.named_parameters()}
@@ -375,6 +385,7 @@ STATES = [
     reentrant_checkpoint,
     nested_checkpoint,
     compiled,
+    compiled_to_machine_code,
     functional,
     vmap_with_graph,
     hooks,

@@ -5,16 +5,10 @@ import gc
 
 import pytest
 import torch
+from distributed_training import find, train
 from training_states import STATES
 
-import cyclewatch
-
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-
-def find():
-    findings = cyclewatch.never_freed(settle=0, devices="cpu").findings
-    return sorted((finding.signature, finding.occurrences) for finding in findings)
 
 
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
@@ -35,26 +29,11 @@ def test_memory_in_use_is_not_reported(state):
         del kept
 
 
+@pytest.mark.parametrize("processes", [1, 2])
 @pytest.mark.parametrize("wrap", ["distributed", "sharded"])
-def test_distributed_models_are_not_reported(wrap, tmp_path):
-    torch.distributed.init_process_group(
-        "gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1
-    )
-    before = find()
-    try:
-        model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 8))
-        if wrap == "distributed":
-            model = torch.nn.parallel.DistributedDataParallel(model)
-        else:
-            model = torch.distributed.fsdp.fully_shard(
-                model, mesh=torch.distributed.init_device_mesh("cpu", (1,))
-            )
-        optimizer = torch.optim.AdamW(model.parameters())
-        for _ in range(3):
-            loss = model(torch.randn(2, 8)).sum()
-            assert find() == before
-            loss.backward()
-            optimizer.step()
-            assert find() == before
-    finally:
-        torch.distributed.destroy_process_group()
+def test_distributed_models_are_not_reported(wrap, processes, tmp_path):
+    store = tmp_path / "store"
+    if processes == 1:
+        train(0, wrap, processes, store)
+    else:
+        torch.multiprocessing.spawn(train, (wrap, processes, store), nprocs=processes)
