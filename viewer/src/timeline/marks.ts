@@ -43,20 +43,36 @@ export function mostSteps(x: Scale): number {
     return Math.max(2, (x.end - x.start) / PIXELS_PER_STEP);
 }
 
+// The anchor of each mark's text: "start" on the right of its line, "end" on the left if there is no room on the right.
+// Null if the text of a step would overlap the one before.
+export function textAnchors(marks: readonly Mark[], x: Scale): ("start" | "end" | null)[] {
+    let free = x.start;
+    return marks.map(({ at, text, kind }) => {
+        const left = place(x, at);
+        const width = 7 * text.length;
+        const anchor = left + width < x.end ? "start" : "end";
+        if (kind !== "step") {
+            return anchor;
+        }
+        if ((anchor === "start" ? left : left - width) < free) {
+            return null;
+        }
+        free = anchor === "start" ? left + width : left;
+        return anchor;
+    });
+}
+
 export function drawMarks(marks: readonly Mark[], x: Scale, y: Scale): SVGGElement {
     const group = makeSvg("g", { class: "marks", "aria-hidden": "true" });
-    for (const { at, text, kind } of marks) {
+    const anchors = textAnchors(marks, x);
+    for (const [index, { at, text, kind }] of marks.entries()) {
         const left = place(x, at);
-        // The text is on the left of the line if there is no room on the right.
-        const room = left + 7 * text.length < x.end;
-        group.append(
-            makeSvg("line", { class: kind, x1: left, x2: left, y1: y.end, y2: y.start }),
-            makeSvg(
-                "text",
-                { class: kind, x: left + (room ? 4 : -4), y: y.end + (kind === "oom" ? 24 : 10), "text-anchor": room ? "start" : "end" },
-                text,
-            ),
-        );
+        const anchor = anchors[index] ?? null;
+        group.append(makeSvg("line", { class: kind, x1: left, x2: left, y1: y.end, y2: y.start }));
+        if (anchor !== null) {
+            const beside = { x: left + (anchor === "start" ? 4 : -4), y: y.end + (kind === "oom" ? 24 : 10) };
+            group.append(makeSvg("text", { class: kind, ...beside, "text-anchor": anchor }, text));
+        }
     }
     return group;
 }

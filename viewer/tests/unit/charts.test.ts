@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { compare } from "../../src/ranks/diverging";
 import type { Report } from "../../src/report/schema";
 import { stretchesOf } from "../../src/timeline/curve";
-import { marksOf } from "../../src/timeline/marks";
+import { marksOf, textAnchors } from "../../src/timeline/marks";
 import { allSeries, findingsOf } from "../../src/timeline/series";
 import { describe, titleOf, totals } from "../../src/timeline/timeline";
 import { byteRange, byteTicks, byteTickTexts, place, timeTicks, timeTickText } from "../../src/timeline/scale";
@@ -143,6 +143,16 @@ test("steps are marked at round numbers, and an out-of-memory error on its devic
     ]);
     expect(marksOf(report, 0, "cpu", 4)).toHaveLength(2);
     expect(marksOf(report, 1, "cuda:0", 4)).toEqual([]);
+});
+
+test("the texts of steps do not overlap", () => {
+    const x = { from: 0, to: 100, start: 0, end: 1000 };
+    const step = (at: number) => ({ at, text: "step 10", kind: "step" as const });
+    const oom = { at: 51, text: "out of memory", kind: "oom" as const };
+    // Each text is 49 pixels wide.
+    expect(textAnchors([step(50), step(52), step(55), step(59)], x)).toEqual(["start", null, "start", null]);
+    expect(textAnchors([step(50), oom], x)).toEqual(["start", "start"]);
+    expect(textAnchors([step(88), step(96), step(99)], x)).toEqual(["start", null, "end"]);
 });
 
 // Processes that hold the given bytes all the time.
