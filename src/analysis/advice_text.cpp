@@ -169,10 +169,7 @@ std::string advice_for_other_patterns(const CollapsedGraph& graph, const Cut& cu
 std::string name_by_attribute(const CollapsedGraph& graph, NodeIx node) {
     std::string name;
     for (const EdgeIx e : graph.all_edges()) {
-        const model::EdgeKind kind = graph.edges[e].label.kind;
-        const bool is_attribute =
-            kind == model::EdgeKind::attribute || kind == model::EdgeKind::slot;
-        if (graph.targets[e] == node && is_attribute && graph.edges[e].holder != node) {
+        if (graph.targets[e] == node && is_attribute(graph, e) && graph.edges[e].holder != node) {
             const std::string found = dotted(graph, e);
             if (name.empty() || std::pair(found.size(), std::string_view(found)) <
                                     std::pair(name.size(), std::string_view(name))) {

@@ -11,6 +11,7 @@
 #include "analysis/collapsed_graph.h"
 #include "analysis/component.h"
 #include "analysis/finding_builder.h"
+#include "analysis/finding_description.h"
 #include "analysis/names.h"
 #include "analysis/occurrence_weights.h"
 #include "analysis/owner_walk.h"
@@ -45,14 +46,12 @@ std::vector<ComponentIx> reported_components(const CollapsedGraph& graph,
                                              const Components& components,
                                              const RetainedSize& retained) {
     IndexedVector<ComponentIx, std::uint64_t> color(components.count(), 0);
-    IndexedVector<ComponentIx, bool> leads(components.count(), false);
     for (const NodeIx node : graph.all_nodes()) {
         color[components.of[node]] += graph.color[node];
-        leads[components.of[node]] = retained.leads_to_released(node);
     }
     std::vector<ComponentIx> reported;
     for (const ComponentIx c : components.all()) {
-        if (components.cyclic[c] && leads[c]) {
+        if (components.cyclic[c] && retained.leads_to_released(c)) {
             reported.push_back(c);
         }
     }
@@ -113,59 +112,51 @@ class Analysis {
             weigh_components(graph_, components_, retained_, observation_);
         ComponentExtractor extractor(graph_, components_, retained_);
         for (const ComponentIx c : reported_components(graph_, components_, retained_)) {
-            add(c, extractor.extract(c), weights[c]);
+            add(extractor.extract(c), weights[c]);
         }
         return finish();
     }
 
   private:
-    void add(ComponentIx c, const Component& component, const Weight& weight) {
-        const std::uint64_t retained_bytes = retained_.held_by(c);
-        const Cycle cycle = choose_cycle(graph_, component);
+    void add(const Component& component, const Weight& weight) {
+        const Cycle cycle = choose_cycle(component);
         const std::vector<EdgeIx> edges = collapsed_edges(component, cycle);
         const bool walked = walk_.walk(edges);
-        if (walked && is_secondary(c, component, cycle)) {
+        if (walked && is_secondary(component, cycle)) {
             return;
         }
-        std::string signature = signature_of(graph_, edges);
-        const auto [entry, fresh] = builder_of_.try_emplace(signature, builders_.end_index());
+        const auto [entry, fresh] =
+            builder_of_.try_emplace(signature_of(graph_, edges), builders_.end_index());
         if (fresh) {
-            FindingBuilder builder(graph_, observation_, retained_);
-            builder.describe(component,
-                             payload_work_left_,
-                             cycle,
-                             edges,
-                             std::move(signature),
-                             retained_bytes,
-                             walk_);
-            builders_.push_back(std::move(builder));
+            model::Finding finding =
+                describe(component, cycle, retained_, observation_, walk_, payload_work_left_);
+            finding.signature = entry->first;
+            builders_.push_back(
+                FindingBuilder(std::move(finding), component, observation_, retained_));
         }
         FindingBuilder& builder = builders_[entry->second];
-        builder.compare(component);
-        builder.count(c, retained_bytes, walked, walk_, weight);
+        builder.count(component, walked, walk_, weight);
         if (!builder.is_cut_of_cycle()) {
-            cuts_payload_.insert(c);
+            cuts_payload_.insert(component.index);
         }
-        builder_of_component_[c] = entry->second;
+        builder_of_component_[component.index] = entry->second;
     }
 
     // True if user code cannot avoid `cycle`, and other cycles retain all memory that is reachable
     // from `cycle`. Examples are a cycle inside a library and the cycle that Python creates with
     // every class. Exception: false if `cycle` contains a class, and the fix suggested for one of
     // the other cycles breaks only the other cycle. The class would still keep the memory alive.
-    [[nodiscard]] bool is_secondary(ComponentIx c,
-                                    const Component& component,
-                                    const Cycle& cycle) const {
+    [[nodiscard]] bool is_secondary(const Component& component, const Cycle& cycle) const {
         bool of_class = false;
         for (const InnerEdgeIx e : cycle) {
-            const NodeIx holder = component.nodes[component.holder[e]];
+            const NodeIx holder = component.holder_node(e);
             const bool is_class = graph_.is(holder, model::NodeKind::type);
             of_class = of_class || is_class;
             if (!component.structural.contains(e) && !is_class && may_be_users(graph_, holder)) {
                 return false;
             }
         }
-        return retained_.held_by(c) == 0 &&
+        return retained_.held_by(component.index) == 0 &&
                std::ranges::all_of(walk_.owners(), [&](const ReachedOwner& reached) {
                    const ComponentIx keeper =
                        retained_.keeper_of(retained_.storage_of(reached.owner));

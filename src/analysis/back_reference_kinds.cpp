@@ -189,9 +189,9 @@ InnerCandidate BackReferenceKinds::judge(InnerEdgeIx e, InnerEdgeIx item) {
 }
 
 const InnerCandidate& BackReferenceKinds::judged_alone(InnerEdgeIx e) {
-    const auto [entry, fresh] = judged_.try_emplace(kind_of(graph_, component_, e));
+    const auto [entry, fresh] = judged_.try_emplace(kind_of(component_, e));
     if (fresh && work_.take_passes(1)) {
-        entry->second = judge_reference(graph_, component_, e);
+        entry->second = judge_reference(component_, e);
     }
     return entry->second;
 }

@@ -15,13 +15,12 @@ namespace cyclewatch::analysis {
 // All arguments of the constructor must outlive this object.
 class BackReferenceKinds {
   public:
-    BackReferenceKinds(const CollapsedGraph& graph,
-                       const Component& component,
+    BackReferenceKinds(const Component& component,
                        const Holders& holders,
                        const Roles& roles,
                        const IndexSet<InnerEdgeIx>& on_cycle,
                        WorkLimit& work)
-        : graph_(graph),
+        : graph_(component.graph),
           component_(component),
           holders_(holders),
           roles_(roles),

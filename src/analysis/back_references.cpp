@@ -29,15 +29,15 @@ constexpr std::size_t kMostThatCount = 4;  // references to the parent that rais
 
 class BackReferenceSearch {
   public:
-    BackReferenceSearch(const CollapsedGraph& graph, const Component& component, const Cycle& cycle)
-        : graph_(graph),
+    BackReferenceSearch(const Component& component, const Cycle& cycle)
+        : graph_(component.graph),
           component_(component),
           on_cycle_(set_of(cycle)),
           holders_(graph::listed_by(component.targets, component.size())),
-          roles_(graph, component, holders_),
-          roots_(parent_candidates(graph, component, cycle, holders_, roles_)),
+          roles_(component, holders_),
+          roots_(parent_candidates(component, cycle, holders_, roles_)),
           work_(component, kMostSearchWork),
-          kinds_(graph, component, holders_, roles_, on_cycle_, work_) {}
+          kinds_(component, holders_, roles_, on_cycle_, work_) {}
 
     BackReferences run() {
         BackReferences best;
@@ -286,10 +286,8 @@ class BackReferenceSearch {
 
 }  // namespace
 
-BackReferences find_back_references(const CollapsedGraph& graph,
-                                    const Component& component,
-                                    const Cycle& cycle) {
-    return BackReferenceSearch(graph, component, cycle).run();
+BackReferences find_back_references(const Component& component, const Cycle& cycle) {
+    return BackReferenceSearch(component, cycle).run();
 }
 
 }  // namespace cyclewatch::analysis

@@ -23,8 +23,6 @@ struct BackReferences {
 // parent: only this child and the objects that it reaches keep it alive. If removing the back
 // references to the parent is not enough, the kinds include back references to other parents that
 // can be reached from that parent. Tries fewer candidates in a large component.
-[[nodiscard]] BackReferences find_back_references(const CollapsedGraph& graph,
-                                                  const Component& component,
-                                                  const Cycle& cycle);
+[[nodiscard]] BackReferences find_back_references(const Component& component, const Cycle& cycle);
 
 }  // namespace cyclewatch::analysis

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/names.h"
+#include "analysis/score_adjustment.h"
 
 namespace cyclewatch::analysis {
 namespace {
@@ -42,8 +43,9 @@ Candidate to_candidate(InnerCandidate candidate, const Component& component) {
     return {static_cast<Judgment&&>(candidate), std::move(edges)};
 }
 
-ReferenceKind kind_of(const CollapsedGraph& graph, const Component& component, InnerEdgeIx e) {
-    const CollapsedEdge& edge = graph.edges[component.edges[e]];
+ReferenceKind kind_of(const Component& component, InnerEdgeIx e) {
+    const CollapsedGraph& graph = component.graph;
+    const CollapsedEdge& edge = component.edge(e);
     const bool container = is_container(graph, edge.holder);
     return {container ? kNone : graph.node(edge.holder).name,
             container ? edge.holder : kNone,
@@ -79,27 +81,23 @@ void drop_needless(std::vector<InnerCandidate>& candidates,
     }
 }
 
-std::vector<InnerCandidate> rank_cycle(const CollapsedGraph& graph,
-                                       const Component& component,
-                                       const Cycle& cycle) {
+std::vector<InnerCandidate> rank_cycle(const Component& component, const Cycle& cycle) {
     const std::vector<EdgeIx> edges = collapsed_edges(component, cycle);
     std::vector<InnerCandidate> ranked;
     ranked.reserve(cycle.size());
     for (std::size_t i = 0; i < cycle.size(); ++i) {
-        ranked.push_back(judge({graph, edges}, cycle, i));
+        ranked.push_back(judge({component.graph, edges}, cycle, i));
     }
     std::ranges::stable_sort(ranked, std::greater{}, &Judgment::score);
     ranked.resize(std::min(ranked.size(), kMostCandidates));
     return ranked;
 }
 
-InnerCandidate judge_reference(const CollapsedGraph& graph,
-                               const Component& component,
-                               InnerEdgeIx e) {
+InnerCandidate judge_reference(const Component& component, InnerEdgeIx e) {
     const Cycle cycle = shortest_cycle_through(component, e);
     const auto position = std::ranges::find(cycle, e) - cycle.begin();
     const std::vector<EdgeIx> edges = collapsed_edges(component, cycle);
-    return edges.empty() ? InnerCandidate() : judge({graph, edges}, cycle, position);
+    return edges.empty() ? InnerCandidate() : judge({component.graph, edges}, cycle, position);
 }
 
 }  // namespace cyclewatch::analysis

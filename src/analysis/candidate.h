@@ -46,9 +46,7 @@ using ReferenceKind = std::tuple<model::StringId,   // name of the holder's type
                                  model::StringId,   // name of the label
                                  model::StringId>;  // name of the target's type
 
-[[nodiscard]] ReferenceKind kind_of(const CollapsedGraph& graph,
-                                    const Component& component,
-                                    InnerEdgeIx e);
+[[nodiscard]] ReferenceKind kind_of(const Component& component, InnerEdgeIx e);
 
 // Sets `equivalent` and `shared_cell` of a candidate for `references` references, depending on
 // whether these go through one variable. `edge` is the first of them.
@@ -64,14 +62,11 @@ void drop_needless(std::vector<InnerCandidate>& candidates,
                    WorkLimit& work);
 
 // One candidate for each reference of `cycle`, best first.
-[[nodiscard]] std::vector<InnerCandidate> rank_cycle(const CollapsedGraph& graph,
-                                                     const Component& component,
+[[nodiscard]] std::vector<InnerCandidate> rank_cycle(const Component& component,
                                                      const Cycle& cycle);
 
 // Classifies reference `e` of the component, based on the shortest cycle that contains `e`. The
 // candidate's evidence is null if no cycle contains `e`.
-[[nodiscard]] InnerCandidate judge_reference(const CollapsedGraph& graph,
-                                             const Component& component,
-                                             InnerEdgeIx e);
+[[nodiscard]] InnerCandidate judge_reference(const Component& component, InnerEdgeIx e);
 
 }  // namespace cyclewatch::analysis

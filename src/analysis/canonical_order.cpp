@@ -114,19 +114,20 @@ void refine_until_stable(CollapsedGraph& graph, const LabelHashes& label_hash) {
 }
 
 void color_nodes(CollapsedGraph& graph, const IndexedVector<NodeIx, std::uint64_t>& weight) {
-    const IndexedVector<StringId, std::uint64_t> text_hash = hash_texts(graph.raw->strings);
+    graph.text_hash = hash_texts(graph.raw->strings);
     LabelHashes label_hash(graph.edges.size());
     for (const EdgeIx e : label_hash.indexes()) {
         const model::EdgeLabel& label = graph.edges[e].label;
-        label_hash[e] = mix(text_hash[label.name] ^ mix((std::uint64_t{label.position()} << 8) +
-                                                        static_cast<std::uint64_t>(label.kind)));
+        label_hash[e] =
+            mix(graph.text_hash[label.name] ^ mix((std::uint64_t{label.position()} << 8) +
+                                                  static_cast<std::uint64_t>(label.kind)));
     }
     graph.color.resize(graph.size());
     for (const NodeIx n : graph.all_nodes()) {
         const model::Node& node = graph.node(n);
         const std::uint64_t location =
             hash_file(graph.raw->text(node.location.path)) + node.location.line;
-        graph.color[n] = mix(text_hash[node.name] ^ mix(weight[n] + 1) ^ mix(location) ^
+        graph.color[n] = mix(graph.text_hash[node.name] ^ mix(weight[n] + 1) ^ mix(location) ^
                              static_cast<std::uint64_t>(node.kind));
     }
     for (std::uint64_t round = 0; round < kRounds; ++round) {

@@ -10,9 +10,10 @@
 
 namespace cyclewatch::analysis {
 
-// Sets `graph.color`, a hash of each node and its neighborhood, and sorts the references of each
-// node by label and target. Refines colors four times or, in small graphs, until the number of
-// colors stops growing. weight[n] is the number of bytes that the collapsed node n owns.
+// Sets `graph.text_hash` and `graph.color`, a hash of each node and its neighborhood, and sorts the
+// references of each node by label and target. Refines colors four times or, in small graphs, until
+// the number of colors stops growing. weight[n] is the number of bytes that the collapsed node n
+// owns.
 void canonicalize(CollapsedGraph& graph, const IndexedVector<NodeIx, std::uint64_t>& weight);
 
 }  // namespace cyclewatch::analysis

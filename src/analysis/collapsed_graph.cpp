@@ -104,7 +104,9 @@ class Collapse {
         for (const NodeId n : hidden_.indexes()) {
             hidden_[n] = may_collapse(graph.node(n)) && !keep.contains(n);
         }
-        count_holders();
+        for (const model::Edge& edge : graph_.edges) {
+            ++holders_[edge.target];
+        }
         hide_tracebacks(keep);
         keep_shared_and_unreferenced();
         keep_cycles_of_hidden_nodes();
@@ -134,12 +136,6 @@ class Collapse {
         NodeId node;
         IndexRange<EdgeId> edges_left;
     };
-
-    void count_holders() {
-        for (const model::Edge& edge : graph_.edges) {
-            ++holders_[edge.target];
-        }
-    }
 
     // Collapses traceback chains, so that the depth at which an exception was raised does not
     // matter. A chain is collapsed into its exception, or into the traceback to which another

@@ -38,8 +38,9 @@ struct CollapsedGraph : graph::Graph<NodeIx, EdgeIx> {
     const model::ReferenceGraph* raw = nullptr;
     bool collectable = true;  // a collection can free these objects
     IndexedVector<NodeIx, model::NodeId> raw_node;
-    IndexedVector<model::NodeId, NodeIx> collapsed_of;  // kNone if the node was collapsed
-    IndexedVector<NodeIx, std::uint64_t> color;         // see canonical_order.h
+    IndexedVector<model::NodeId, NodeIx> collapsed_of;        // kNone if the node was collapsed
+    IndexedVector<model::StringId, std::uint64_t> text_hash;  // see canonical_order.h
+    IndexedVector<NodeIx, std::uint64_t> color;               // see canonical_order.h
     IndexedVector<EdgeIx, CollapsedEdge> edges;
     std::vector<model::EdgeId> steps;
     IndexedVector<NodeIx, std::uint32_t> references_to;  // their number

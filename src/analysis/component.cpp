@@ -15,7 +15,7 @@ ComponentExtractor::ComponentExtractor(const CollapsedGraph& graph,
       member_of_(graph.size()) {}
 
 Component ComponentExtractor::extract(ComponentIx component) {
-    Component result;
+    Component result(graph_, component);
     result.nodes.assign(members_.of(component).begin(), members_.of(component).end());
     // Use the canonical order, because later stages break ties by taking the first node.
     std::ranges::stable_sort(result.nodes, {}, [this](NodeIx n) { return graph_.color[n]; });

@@ -13,6 +13,11 @@ enum class MemberIx : std::uint32_t {};     // a node of a component
 enum class InnerEdgeIx : std::uint32_t {};  // a reference between two nodes of a component
 
 struct Component : graph::Graph<MemberIx, InnerEdgeIx> {
+    Component(const CollapsedGraph& collapsed, ComponentIx component)
+        : graph(collapsed), index(component) {}
+
+    const CollapsedGraph& graph;
+    ComponentIx index;
     IndexedVector<MemberIx, NodeIx> nodes;
     IndexedVector<InnerEdgeIx, EdgeIx> edges;
     IndexedVector<InnerEdgeIx, MemberIx> holder;
@@ -22,6 +27,7 @@ struct Component : graph::Graph<MemberIx, InnerEdgeIx> {
     IndexSet<MemberIx> leads_out;
     IndexedVector<MemberIx, std::uint64_t> kept;  // RetainedSize::kept_by()
 
+    [[nodiscard]] const CollapsedEdge& edge(InnerEdgeIx e) const { return graph.edges[edges[e]]; }
     [[nodiscard]] NodeIx holder_node(InnerEdgeIx e) const { return nodes[holder[e]]; }
     [[nodiscard]] NodeIx target_node(InnerEdgeIx e) const { return nodes[targets[e]]; }
 };

@@ -22,11 +22,8 @@ bool is_tie(const Candidate& first, const Candidate& second) {
 
 class CutSearch {
   public:
-    CutSearch(const CollapsedGraph& graph,
-              const Component& component,
-              const Cycle& cycle,
-              const RetainedSize& held)
-        : graph_(graph),
+    CutSearch(const Component& component, const Cycle& cycle, const RetainedSize& held)
+        : graph_(component.graph),
           component_(component),
           cycle_(cycle),
           held_(held),
@@ -34,9 +31,9 @@ class CutSearch {
 
     Cut run(std::uint64_t& work_left) {
         Cut result;
-        const std::vector<InnerCandidate> ranked = rank_cycle(graph_, component_, cycle_);
+        const std::vector<InnerCandidate> ranked = rank_cycle(component_, cycle_);
         const std::vector<Candidate> enough = find_enough(ranked);
-        const Payloads payloads = find_payloads(graph_, component_, cycle_, held_);
+        const Payloads payloads = find_payloads(component_, cycle_, held_);
         if (use_removable_references(result, enough) || use_back_references(result, enough)) {
             result.alternatives = enough;
         } else if (!enough.empty()) {
@@ -55,7 +52,7 @@ class CutSearch {
             // references outside the cycle whose removal frees the memory.
             std::vector<Candidate> instead =
                 payloads.single.empty()
-                    ? find_last_references(graph_, component_, held_, payloads.of_class, work_left)
+                    ? find_last_references(component_, held_, payloads.of_class, work_left)
                     : std::vector{payloads.single.front()};
             if (!instead.empty()) {
                 result.cut = std::move(instead);
@@ -121,9 +118,9 @@ class CutSearch {
     // `all_of_kind`, also adds the references that the same line of code creates.
     [[nodiscard]] InnerCandidate widened(InnerCandidate candidate, bool all_of_kind) const {
         const InnerEdgeIx edge = candidate.edges.front();
-        const model::NodeId cell = collapsed(edge).cell;
+        const model::NodeId cell = component_.edge(edge).cell;
         for (const InnerEdgeIx e : component_.all_edges()) {
-            if (cell != kNone && e != edge && collapsed(e).cell == cell) {
+            if (cell != kNone && e != edge && component_.edge(e).cell == cell) {
                 candidate.edges.push_back(e);
             }
         }
@@ -135,10 +132,10 @@ class CutSearch {
         }
         note_variable(candidate, graph_, component_.edges[edge], candidate.edges.size());
         if (all_of_kind) {
-            const ReferenceKind kind = kind_of(graph_, component_, edge);
+            const ReferenceKind kind = kind_of(component_, edge);
             for (const InnerEdgeIx e : component_.all_edges()) {
-                if (e != edge && (cell == kNone || collapsed(e).cell != cell) &&
-                    kind_of(graph_, component_, e) == kind) {
+                if (e != edge && (cell == kNone || component_.edge(e).cell != cell) &&
+                    kind_of(component_, e) == kind) {
                     candidate.edges.push_back(e);
                     ++candidate.equivalent;
                 }
@@ -176,7 +173,7 @@ class CutSearch {
         if (!enough.empty() && enough.front().score >= patterns::kKnownDirection) {
             return false;
         }
-        for (InnerCandidate& kind : find_removable_references(graph_, component_, cycle_)) {
+        for (InnerCandidate& kind : find_removable_references(component_, cycle_)) {
             result.cut.push_back(to_candidate(std::move(kind), component_));
         }
         return !result.cut.empty();
@@ -188,7 +185,7 @@ class CutSearch {
         if (!enough.empty() && enough.front().score >= patterns::kKnownDirection) {
             return false;
         }
-        BackReferences back = find_back_references(graph_, component_, cycle_);
+        BackReferences back = find_back_references(component_, cycle_);
         if (back.kinds.empty()) {
             return false;
         }
@@ -226,7 +223,7 @@ class CutSearch {
                 graph_.node(holder).name == graph_.node(target).name &&
                 !graph_.is_child_of_module(edge)) {
                 links.insert(e);
-                Candidate& kind = kinds[kind_of(graph_, component_, e)];
+                Candidate& kind = kinds[kind_of(component_, e)];
                 kind.evidence = &patterns::kLinks;
                 kind.edges.push_back(edge);
                 kind.equivalent = kind.edges.size();
@@ -249,8 +246,9 @@ class CutSearch {
     // library, they can change what the callable captures.
     void prefer_own_payload_to_foreign_cycle(Cut& result,
                                              const std::vector<Candidate>& payloads) const {
-        const bool own_cycle = std::ranges::any_of(
-            cycle_, [this](InnerEdgeIx e) { return may_be_users(graph_, collapsed(e).holder); });
+        const bool own_cycle = std::ranges::any_of(cycle_, [this](InnerEdgeIx e) {
+            return may_be_users(graph_, component_.edge(e).holder);
+        });
         if (own_cycle || payloads.empty() || result.cut.empty() || result.cut.front().payload) {
             return;
         }
@@ -274,7 +272,7 @@ class CutSearch {
         double share = 0;
         for (const Candidate& candidate : cut) {
             if (!candidate.payload) {
-                return candidate.enough ? held_.freed_with(component_.nodes.front()) : 0;
+                return candidate.enough ? held_.freed_share(component_.index) : 0;
             }
             share += candidate.share;
         }
@@ -288,10 +286,6 @@ class CutSearch {
                (is_container(graph_, holder) && is_container(graph_, graph_.targets[edge]));
     }
 
-    [[nodiscard]] const CollapsedEdge& collapsed(InnerEdgeIx e) const {
-        return graph_.edges[component_.edges[e]];
-    }
-
     const CollapsedGraph& graph_;
     const Component& component_;
     const Cycle& cycle_;
@@ -301,12 +295,11 @@ class CutSearch {
 
 }  // namespace
 
-Cut choose_cut(const CollapsedGraph& graph,
-               const Component& component,
+Cut choose_cut(const Component& component,
                const Cycle& cycle,
                const RetainedSize& held,
                std::uint64_t& work_left) {
-    return CutSearch(graph, component, cycle, held).run(work_left);
+    return CutSearch(component, cycle, held).run(work_left);
 }
 
 }  // namespace cyclewatch::analysis

@@ -31,8 +31,7 @@ struct Cut {
 // `cycle` is a nonempty cycle of `component`. `work_left` is the number of nodes and references
 // that find_last_references() may still visit. The limit applies to all components of one
 // observation together.
-[[nodiscard]] Cut choose_cut(const CollapsedGraph& graph,
-                             const Component& component,
+[[nodiscard]] Cut choose_cut(const Component& component,
                              const Cycle& cycle,
                              const RetainedSize& held,
                              std::uint64_t& work_left);

@@ -76,7 +76,6 @@ class EdgeClassifier {
             case EdgeKind::field:
                 return attribute();
             case EdgeKind::member:
-                return member();
             case EdgeKind::member_item:
                 return member();
             case EdgeKind::partial_argument:
@@ -90,17 +89,6 @@ class EdgeClassifier {
                 break;
         }
         return kUnnamed;
-    }
-
-    int adjustment() const {
-        const Origin origin = origin_of_code();
-        if (origin == Origin::standard_library) {
-            return kInStandardLibrary;
-        }
-        if (origin == Origin::library && is_captured_for_program()) {
-            return kCapturedForProgram;
-        }
-        return origin == Origin::library && program_stores_another() ? kInLibrary : 0;
     }
 
   private:
@@ -346,40 +334,6 @@ class EdgeClassifier {
         });
     }
 
-    // The origin of the code that creates the reference: the origin of the holder or, if the holder
-    // is a container, the origin of the object that refers to the container. If user code stores an
-    // attribute on a library object, the origin is user code.
-    [[nodiscard]] Origin origin_of_code() const {
-        const Origin origin = origin_of(graph_, cycle_.holder(cycle_.outside_containers(i_)));
-        if (origin == Origin::user) {
-            return origin;  // the usual case, without a lookup
-        }
-        const model::AttributeSite* site = site_of(graph_, edge_);
-        const std::string_view path = site == nullptr ? "" : graph_.raw->text(site->location.path);
-        const bool own = !path.empty() && base::origin_of_path(path) == Origin::user;
-        return own ? Origin::user : origin;
-    }
-
-    [[nodiscard]] bool program_stores_another() const {
-        return !cycle_.all_others(i_, [this](std::size_t k) {
-            return !is_attribute(graph_, cycle_.edges[k]) ||
-                   origin_of(graph_, cycle_.holder(k)) != Origin::user;
-        });
-    }
-
-    // True if a library's function captures what the program has passed to the library, on a cycle
-    // that is hidden from the collector: a function of the program is on the cycle, too.
-    [[nodiscard]] bool is_captured_for_program() const {
-        const bool is_captured = graph_.edges[edge_].label.kind == EdgeKind::closure;
-        return !graph_.collectable && is_captured &&
-               (calls_user_function(graph_, holder_) ||
-                !cycle_.all_others(i_, [this](std::size_t k) {
-                    const NodeIx holder = cycle_.holder(k);
-                    return !is_callable(graph_, holder) ||
-                           origin_of(graph_, holder) != Origin::user;
-                }));
-    }
-
     // True if the holder is a callable that is called by code other than user code, such as a
     // library or functools.partial. These callers would not dereference a weak reference.
     [[nodiscard]] bool is_called_by_others() const {
@@ -412,10 +366,6 @@ class EdgeClassifier {
 
 const Evidence& evidence_of(const CycleView& cycle, std::size_t i) {
     return EdgeClassifier(cycle, i).evidence();
-}
-
-int adjustment_of(const CycleView& cycle, std::size_t i) {
-    return EdgeClassifier(cycle, i).adjustment();
 }
 
 const Evidence& payload_evidence_of(const CollapsedGraph& graph, EdgeIx edge, bool of_class) {

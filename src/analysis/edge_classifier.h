@@ -21,10 +21,6 @@ struct Evidence {
 // Classifies reference `i` of the cycle.
 [[nodiscard]] const Evidence& evidence_of(const CycleView& cycle, std::size_t i);
 
-// The value to add to the weight of reference `i`: negative if standard-library code creates the
-// reference, otherwise 0.
-[[nodiscard]] int adjustment_of(const CycleView& cycle, std::size_t i);
-
 // Classifies a reference that is outside the cycle and leads to memory. `of_class` is true if a
 // class is on the cycle.
 [[nodiscard]] const Evidence& payload_evidence_of(const CollapsedGraph& graph,

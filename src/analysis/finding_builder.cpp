@@ -4,11 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "analysis/advice_text.h"
-#include "analysis/cut.h"
 #include "analysis/names.h"
-#include "analysis/picture.h"
-#include "model/cycle_gap.h"
 #include "model/mistake.h"
 
 namespace cyclewatch::analysis {
@@ -16,206 +12,32 @@ namespace {
 
 // Maximum number of owner groups to track; the largest kMaxOwnersPerFinding groups are reported.
 constexpr std::size_t kMostGroups = 4 * model::kMaxOwnersPerFinding;
-// Maximum number of entries in Finding::cycle.
-constexpr std::size_t kMostCycleReferences = 200;
-// Maximum number of references to list for one shared variable.
-constexpr std::size_t kMostOfVariable = 8;
-// Maximum number of different back references to list for one parent.
-constexpr std::size_t kMostBackReferences = 200;
-
-bool same_text(const model::Reference& a, const model::Reference& b) {
-    return a.holder == b.holder && a.label == b.label && a.target == b.target &&
-           a.location == b.location;
-}
-
-bool have_same_classes(const CollapsedGraph& graph, EdgeIx edge, EdgeIx other) {
-    const auto same = [&graph](NodeIx node, NodeIx other_node) {
-        const model::Node& a = graph.node(node);
-        const model::Node& b = graph.node(other_node);
-        return a.kind == b.kind && a.name == b.name;
-    };
-    return same(graph.edges[edge].holder, graph.edges[other].holder) &&
-           same(graph.targets[edge], graph.targets[other]);
-}
-
-// Appends reference number `first` of `candidate`. If the references of `candidate` share a
-// variable, appends all of them. Omits duplicates.
-void append_references(std::vector<model::Reference>& list,
-                       const CollapsedGraph& graph,
-                       const Candidate& candidate,
-                       const Cut& cut,
-                       std::size_t first = 0) {
-    std::vector<model::Reference> references;
-    const std::size_t shown =
-        candidate.shared_cell ? std::min(candidate.edges.size(), kMostOfVariable) : first + 1;
-    for (std::size_t i = first; i < shown; ++i) {
-        model::Reference reference =
-            reference_of(graph, candidate.edges[i], i == 0 ? candidate.keeper : kNone);
-        reference.reason = reason_of(graph, candidate, i, cut);
-        reference.payload = candidate.payload;
-        if (cut.parent != kNone) {
-            reference.references =
-                static_cast<std::uint64_t>(std::ranges::count_if(candidate.edges, [&](EdgeIx edge) {
-                    return have_same_classes(graph, edge, candidate.edges[i]);
-                }));
-        }
-        if (i == 0) {
-            reference.holder_path = path_text(graph, candidate.path);
-            for (auto at = candidate.path.rbegin();
-                 reference.location.empty() && at != candidate.path.rend();
-                 ++at) {
-                reference.location = location_of(graph, candidate.edges[0], *at);
-            }
-        }
-        const NodeIx holder = graph.edges[candidate.edges[i]].holder;
-        if (graph.is(holder, model::NodeKind::builtin_function)) {
-            reference.holder_path = stored_in(graph, graph.targets[candidate.edges[i]]);
-        } else if (cut.cut.size() > 1 && graph.is(holder, model::NodeKind::bound_method)) {
-            reference.holder_path = stored_in(graph, holder);
-        }
-        references.push_back(std::move(reference));
-    }
-    std::sort(references.begin() + 1, references.end(), [](const auto& a, const auto& b) {
-        return std::tie(a.holder, a.label) < std::tie(b.holder, b.label);
-    });
-    for (model::Reference& reference : references) {
-        if (std::ranges::none_of(list,
-                                 [&](const auto& other) { return same_text(other, reference); })) {
-            list.push_back(std::move(reference));
-        }
-    }
-}
-
-// In a long cycle, one entry stands for the references in the middle; see model/cycle_gap.h.
-std::vector<model::Reference> cycle_references(const CollapsedGraph& graph,
-                                               std::span<const EdgeIx> cycle) {
-    std::vector<model::Reference> references;
-    const std::size_t left_out =
-        cycle.size() > kMostCycleReferences ? cycle.size() - kMostCycleReferences + 1 : 0;
-    for (std::size_t i = 0; i < cycle.size(); ++i) {
-        references.push_back(reference_of(graph, cycle[i]));
-        if (left_out > 0 && i + 1 == kMostCycleReferences / 2) {
-            i += left_out;
-            model::Reference gap;
-            gap.holder = references.back().target;
-            gap.label = model::gap_label(left_out);
-            gap.target = full_name(graph, graph.targets[cycle[i]]);
-            references.push_back(std::move(gap));
-        }
-    }
-    return references;
-}
-
-// The cycle shown in the headline. If the back references to one parent must be cut, this cycle
-// contains the first of them, even if `cycle` does not.
-std::string title_of(const CollapsedGraph& graph,
-                     const Component& component,
-                     const Cut& cut,
-                     std::span<const EdgeIx> cycle) {
-    if (cut.parent == kNone ||
-        std::ranges::find(cycle, cut.cut.front().edges.front()) != cycle.end()) {
-        return cycle_text(graph, cycle);
-    }
-    const auto first = std::ranges::find(component.edges, cut.cut.front().edges.front());
-    std::vector<EdgeIx> edges = collapsed_edges(
-        component, shortest_cycle_through(component, component.edges.index_at(first)));
-    std::rotate(edges.begin(), edges.begin() + 1, edges.end());  // starts at the parent
-    return cycle_text(graph, edges);
-}
-
 std::uint64_t all_bytes(const model::OwnerSummary& owner) {
     return owner.bytes * owner.count;
 }
 
 }  // namespace
 
-FindingBuilder::FindingBuilder(const CollapsedGraph& graph,
+FindingBuilder::FindingBuilder(model::Finding description,
+                               const Component& component,
                                const model::Observation& observation,
                                const RetainedSize& retained)
-    : graph_(graph), observation_(observation), retained_(retained) {}
+    : graph_(component.graph),
+      observation_(observation),
+      retained_(retained),
+      finding_(std::move(description)),
+      described_nodes_(component.size()),
+      described_references_(component.edges.size()) {}
 
-void FindingBuilder::describe(const Component& component,
-                              std::uint64_t& work_left,
-                              const Cycle& cycle,
-                              std::span<const EdgeIx> cycle_edges,
-                              std::string signature,
-                              std::uint64_t retained_bytes,
-                              const OwnerWalk& walk) {
-    finding_.signature = std::move(signature);
-    finding_.largest_bytes = retained_bytes;
-    finding_.cycle = cycle_references(graph_, cycle_edges);
-    Cut cut = choose_cut(graph_, component, cycle, retained_, work_left);
-    finding_.title = title_of(graph_, component, cut, cycle_edges);
-    list_cut(cut);
-    cut.tie = finding_.tie;
-    described_nodes_ = component.nodes.size();
-    described_references_ = component.targets.size();
-    finding_.advice = advice_of(graph_, cut);
-    finding_.cost = cost_of(graph_, cut);
-    finding_.remedy = remedy_of(graph_, cut);
-    std::vector<EdgeIx> cut_edges;
-    for (const Candidate& candidate : cut.cut) {
-        cut_edges.insert(cut_edges.end(), candidate.edges.begin(), candidate.edges.end());
-    }
-    finding_.picture = make_picture(graph_, observation_, cycle_edges, cut_edges, walk);
-}
-
-void FindingBuilder::list_cut(const Cut& cut) {
-    const Evidence& evidence = cut.cut.empty() ? *cut.without_cut : *cut.cut.front().evidence;
-    finding_.pattern = std::string(evidence.pattern);
-    finding_.freed_share = cut.freed_share;
-    // List the first reference of each candidate, then the second of each candidate, and so on.
-    // A candidate lists one reference for each pair of holder and target classes.
-    std::size_t most_listed = 1;
-    for (std::size_t i = 0; i < most_listed; ++i) {
-        for (const Candidate& candidate : cut.cut) {
-            most_listed = std::max(most_listed, candidate.listed);
-            if (i < candidate.listed &&
-                (cut.parent == kNone || finding_.cut.size() < kMostBackReferences)) {
-                append_references(finding_.cut, graph_, candidate, cut, i);
-            } else if (i < candidate.listed) {
-                ++finding_.omitted_cuts;
-            }
-        }
-    }
-    const Cut none;  // reason_of(): these are alternatives
-    for (const Candidate& candidate : cut.alternatives) {
-        append_references(finding_.alternatives, graph_, candidate, none);
-    }
-    const bool tie_dropped = drop_repeated_alternatives();
-    finding_.tie = cut.tie && !tie_dropped;
-}
-
-// Drops alternatives that would look the same in a report as the cut. Two references can look the
-// same because an item of a container may be shown as the attribute that refers to the container.
-// Drops nothing if the cut consists of several references, because cutting only one of them is a
-// different suggestion. Returns whether the first alternative was dropped.
-bool FindingBuilder::drop_repeated_alternatives() {
-    const auto is_repeated = [this](const model::Reference& other) {
-        const model::Reference& cut = finding_.cut.front();
-        return !cut.location.empty() && cut.location == other.location &&
-               cut.label == other.label && cut.holder == other.holder;
-    };
-    if (finding_.cut.size() != 1 || finding_.alternatives.empty()) {
-        return false;
-    }
-    const bool first = is_repeated(finding_.alternatives.front());
-    std::erase_if(finding_.alternatives, is_repeated);
-    return first;
-}
-
-void FindingBuilder::compare(const Component& component) {
-    if (is_cut_of_cycle() && (component.nodes.size() != described_nodes_ ||
-                              component.targets.size() != described_references_)) {
-        finding_.freed_share = 0;
-    }
-}
-
-void FindingBuilder::count(ComponentIx component,
-                           std::uint64_t retained_bytes,
+void FindingBuilder::count(const Component& component,
                            bool walked,
                            const OwnerWalk& walk,
                            const Weight& weight) {
+    if (is_cut_of_cycle() &&
+        (component.size() != described_nodes_ || component.edges.size() != described_references_)) {
+        finding_.freed_share = 0;
+    }
+    const std::uint64_t retained_bytes = retained_.held_by(component.index);
     finding_.occurrences += 1 + weight.repeats;
     finding_.retained_bytes += retained_bytes + weight.repeat_bytes;
     finding_.largest_bytes = std::max(finding_.largest_bytes, retained_bytes);
@@ -230,7 +52,7 @@ void FindingBuilder::count(ComponentIx component,
         const StorageId id = retained_.storage_of(reached.owner);
         const model::Storage& storage = observation_.storage(id);
         // A shared storage is counted once per finding.
-        const bool is_shared = retained_.keeper_of(id) != component;
+        const bool is_shared = retained_.keeper_of(id) != component.index;
         if (storage.released && is_shared && shared_.emplace(id, factor).second) {
             finding_.shared_bytes += storage.bytes * factor;
         }

@@ -4,16 +4,13 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "analysis/component.h"
-#include "analysis/cut.h"
 #include "analysis/occurrence_weights.h"
 #include "analysis/owner_walk.h"
-#include "analysis/shortest_cycle.h"
 #include "model/finding.h"
 #include "model/observation.h"
 
@@ -21,33 +18,23 @@ namespace cyclewatch::analysis {
 
 class FindingBuilder {
   public:
-    FindingBuilder(const CollapsedGraph& graph,
+    // `description` describes the cycle of `component`. The other arguments must outlive this
+    // object.
+    FindingBuilder(model::Finding description,
+                   const Component& component,
                    const model::Observation& observation,
                    const RetainedSize& retained);
-
-    // Sets everything except counts, bytes and owners. `walk` is the owner walk that starts from
-    // `cycle`.
-    void describe(const Component& component,
-                  std::uint64_t& work_left,
-                  const Cycle& cycle,
-                  std::span<const EdgeIx> cycle_edges,
-                  std::string signature,
-                  std::uint64_t retained_bytes,
-                  const OwnerWalk& walk);
 
     // True if the reference to cut is on the cycle, or if there is no reference to cut.
     [[nodiscard]] bool is_cut_of_cycle() const {
         return finding_.cut.empty() || !finding_.cut.front().payload;
     }
 
-    // Resets freed_share to unknown if `component` and the described component have different
-    // sizes, because the cut may free a different fraction of the memory of each component.
-    void compare(const Component& component);
-
-    // Adds the counts and bytes of the occurrence `component`, and the owners that `walk` reached
-    // from it.
-    void count(ComponentIx component,
-               std::uint64_t retained_bytes,
+    // Adds the counts and bytes of the cycle of `component`, and the owners that `walk` reached
+    // from it, if it was `walked`. Resets freed_share to unknown if `component` and the described
+    // component have different sizes, because the cut may free a different fraction of the memory
+    // of each.
+    void count(const Component& component,
                bool walked,
                const OwnerWalk& walk,
                const Weight& weight);
@@ -88,16 +75,14 @@ class FindingBuilder {
     };
 
     void add_owner(const ReachedOwner& reached, const OwnerWalk& walk, const Weight& weight);
-    void list_cut(const Cut& cut);
-    bool drop_repeated_alternatives();
     void absorb_owners(FindingBuilder&& other);
 
     const CollapsedGraph& graph_;
     const model::Observation& observation_;
     const RetainedSize& retained_;
     model::Finding finding_;
-    std::size_t described_nodes_ = 0;
-    std::size_t described_references_ = 0;
+    std::size_t described_nodes_;
+    std::size_t described_references_;
     std::unordered_map<std::uint64_t, std::size_t> group_of_;  // by key: index
     std::vector<OwnerGroup> groups_;
     std::unordered_set<std::uint64_t> omitted_groups_;

@@ -20,21 +20,15 @@ std::string_view name_of(const CollapsedGraph& graph, NodeIx node) {
     return name.empty() ? "?" : name;
 }
 
-// Returns the function of the bound method `method`. In reports, the method has the name of that
-// function.
-NodeIx function_of(const CollapsedGraph& graph, NodeIx method) {
-    for (const EdgeIx e : graph.edges_of(method)) {
-        if (graph.edges[e].label.kind == EdgeKind::member && graph.label_name(e) == "__func__") {
-            return graph.targets[e];
-        }
-    }
-    return kNone;
-}
-
+// The node whose name reports show for `node`: the function of a bound method.
 NodeIx named_node(const CollapsedGraph& graph, NodeIx node) {
     if (graph.is(node, NodeKind::bound_method)) {
-        const NodeIx function = function_of(graph, node);
-        return function == kNone ? node : function;
+        for (const EdgeIx e : graph.edges_of(node)) {
+            if (graph.edges[e].label.kind == EdgeKind::member &&
+                graph.label_name(e) == "__func__") {
+                return graph.targets[e];
+            }
+        }
     }
     return node;
 }

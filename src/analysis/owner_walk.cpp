@@ -34,9 +34,6 @@ OwnerWalk::OwnerWalk(const CollapsedGraph& graph,
       generic_path_(graph.size(), 0),
       indexed_path_(graph.size(), 0),
       work_left_(kMostPasses * (graph.size() + graph.edges.size()) + kSpareWork) {
-    for (const model::StringId id : IndexRange<model::StringId>(graph.raw->strings.size())) {
-        text_hash_.push_back(base::StableHash().add(graph.raw->text(id)).value());
-    }
     for (const model::DeviceOwner& owner : observation.owners) {
         const model::Storage& storage = observation.storage_of(owner);
         owner_hash_.push_back(base::StableHash()
@@ -81,7 +78,7 @@ void OwnerWalk::follow(NodeIx node, bool structural) {
         if (graph_.edges[e].structural == structural && seen_[target] != walks_) {
             const model::EdgeLabel& label = graph_.edges[e].label;
             const std::uint64_t step =
-                combine(text_hash_[label.name], static_cast<std::uint64_t>(label.kind));
+                combine(graph_.text_hash[label.name], static_cast<std::uint64_t>(label.kind));
             visit(target,
                   e,
                   combine(generic_path_[node], step),
@@ -101,7 +98,7 @@ bool OwnerWalk::walk(std::span<const EdgeIx> cycle) {
     }
     for (const EdgeIx edge : cycle) {
         const NodeIx node = graph_.edges[edge].holder;
-        const std::uint64_t start = text_hash_[graph_.node(node).name];
+        const std::uint64_t start = graph_.text_hash[graph_.node(node).name];
         visit(node, kNone, start, start);
     }
     // Follow structural references last, because a path through a class's __mro__ is not

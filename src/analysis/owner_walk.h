@@ -58,7 +58,6 @@ class OwnerWalk {
     const model::Observation& observation_;
     const RetainedSize& retained_;
     IndexedVector<model::OwnerId, std::uint64_t> owner_hash_;  // type, size, shape ...
-    IndexedVector<model::StringId, std::uint64_t> text_hash_;
     // The numbers of the latest walks that reached the nodes and storages:
     IndexedVector<NodeIx, std::uint32_t> seen_;
     IndexedVector<model::StorageId, std::uint32_t> storage_seen_;

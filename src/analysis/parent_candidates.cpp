@@ -25,23 +25,19 @@ bool may_be_parent(const CollapsedGraph& graph, NodeIx node) {
 
 // Follows a chain of attributes with the same plain name as `e`. Returns the last object or, if the
 // chain is a cycle, the first object that occurs twice.
-MemberIx top_of(const CollapsedGraph& graph,
-                const Component& component,
-                const Roles& roles,
-                InnerEdgeIx e) {
+MemberIx top_of(const Component& component, const Roles& roles, InnerEdgeIx e) {
     MemberIx node = component.targets[e];
-    if (!is_attribute(graph, component.edges[e])) {
+    if (!is_attribute(component.graph, component.edges[e])) {
         return node;
     }
-    const model::StringId name = graph.edges[component.edges[e]].label.name;
+    const model::StringId name = component.edge(e).label.name;
     const std::string_view plain_name = roles.plain_name(e);
     IndexSet<MemberIx> seen;
     for (std::size_t steps = 0; steps < kFarthestClimb && seen.insert(node); ++steps) {
         for (const InnerEdgeIx next : component.edges_of(node)) {
             // Ids are compared first, because that is faster than comparing strings.
-            if (is_attribute(graph, component.edges[next]) &&
-                (graph.edges[component.edges[next]].label.name == name ||
-                 roles.plain_name(next) == plain_name)) {
+            if (is_attribute(component.graph, component.edges[next]) &&
+                (component.edge(next).label.name == name || roles.plain_name(next) == plain_name)) {
                 node = component.targets[next];
             }
         }
@@ -49,12 +45,10 @@ MemberIx top_of(const CollapsedGraph& graph,
     return node;
 }
 
-std::vector<MemberIx> most_referred_to(const CollapsedGraph& graph,
-                                       const Component& component,
-                                       const Holders& holders) {
+std::vector<MemberIx> most_referred_to(const Component& component, const Holders& holders) {
     std::vector<MemberIx> members;
     for (const MemberIx n : component.all_nodes()) {
-        if (!is_container(graph, component.nodes[n])) {
+        if (!is_container(component.graph, component.nodes[n])) {
             members.push_back(n);
         }
     }
@@ -66,23 +60,22 @@ std::vector<MemberIx> most_referred_to(const CollapsedGraph& graph,
 
 }  // namespace
 
-std::vector<MemberIx> parent_candidates(const CollapsedGraph& graph,
-                                        const Component& component,
+std::vector<MemberIx> parent_candidates(const Component& component,
                                         const Cycle& cycle,
                                         const Holders& holders,
                                         const Roles& roles) {
     std::vector<MemberIx> candidates;
     const auto add = [&](MemberIx member) {
-        if (may_be_parent(graph, component.nodes[member]) &&
+        if (may_be_parent(component.graph, component.nodes[member]) &&
             std::ranges::find(candidates, member) == candidates.end()) {
             candidates.push_back(member);
         }
     };
     for (std::size_t i = 0; i < std::min(cycle.size(), kMostOfCycle); ++i) {
         add(component.holder[cycle[i]]);
-        add(top_of(graph, component, roles, cycle[i]));
+        add(top_of(component, roles, cycle[i]));
     }
-    std::ranges::for_each(most_referred_to(graph, component, holders), add);
+    std::ranges::for_each(most_referred_to(component, holders), add);
     return candidates;
 }
 

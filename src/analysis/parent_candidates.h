@@ -12,8 +12,7 @@ namespace cyclewatch::analysis {
 // The candidates for the parent, most likely first: the objects of `cycle`, the last object of each
 // chain of attributes with the same name (`.parent.parent`), and the objects with the most incoming
 // references. At most 28.
-[[nodiscard]] std::vector<MemberIx> parent_candidates(const CollapsedGraph& graph,
-                                                      const Component& component,
+[[nodiscard]] std::vector<MemberIx> parent_candidates(const Component& component,
                                                       const Cycle& cycle,
                                                       const Holders& holders,
                                                       const Roles& roles);

@@ -89,12 +89,10 @@ class PayloadSearch {
 // retains no memory, finds the references to all owners that are reachable from it.
 class LastReferences {
   public:
-    LastReferences(const CollapsedGraph& graph,
-                   const RetainedSize& held,
-                   const Component& component)
-        : graph_(graph),
+    LastReferences(const Component& component, const RetainedSize& held)
+        : graph_(component.graph),
           held_(held),
-          own_(held.component_of(component.nodes.front())),
+          own_(component.index),
           reached_(component.nodes.begin(), component.nodes.end()) {}
 
     [[nodiscard]] bool is_kept_alone() const { return held_.held_by(own_) > 0; }
@@ -244,10 +242,8 @@ Candidate payload_candidate(const CollapsedGraph& graph,
 
 }  // namespace
 
-Payloads find_payloads(const CollapsedGraph& graph,
-                       const Component& component,
-                       const Cycle& cycle,
-                       const RetainedSize& held) {
+Payloads find_payloads(const Component& component, const Cycle& cycle, const RetainedSize& held) {
+    const CollapsedGraph& graph = component.graph;
     Payloads payloads;
     payloads.of_class = std::ranges::any_of(cycle, [&](InnerEdgeIx e) {
         return graph.is(component.holder_node(e), model::NodeKind::type);
@@ -260,7 +256,7 @@ Payloads find_payloads(const CollapsedGraph& graph,
             largest.push_back(found.front());
         }
     }
-    const std::uint64_t total = held.held_with(component.nodes.front());
+    const std::uint64_t total = held.held_by(component.index);
     std::erase_if(largest, [total](const Payload& p) { return p.bytes < total - total / 2; });
     std::ranges::stable_sort(largest, std::greater{}, &Payload::bytes);
     largest.resize(std::min(largest.size(), kMostPayloads));
@@ -272,12 +268,12 @@ Payloads find_payloads(const CollapsedGraph& graph,
     return payloads;
 }
 
-std::vector<Candidate> find_last_references(const CollapsedGraph& graph,
-                                            const Component& component,
+std::vector<Candidate> find_last_references(const Component& component,
                                             const RetainedSize& held,
                                             bool of_class,
                                             std::uint64_t& work_left) {
-    LastReferences search(graph, held, component);
+    const CollapsedGraph& graph = component.graph;
+    LastReferences search(component, held);
     std::vector<std::vector<EdgeIx>> items = search.run(work_left);
     const auto text = [&](EdgeIx edge) {
         return full_name(graph, graph.edges[edge].holder) + " " + label_of(graph, edge);

@@ -15,8 +15,7 @@ struct Payloads {
     bool of_class = false;          // a class is on the cycle: it is created on each call
 };
 
-[[nodiscard]] Payloads find_payloads(const CollapsedGraph& graph,
-                                     const Component& component,
+[[nodiscard]] Payloads find_payloads(const Component& component,
                                      const Cycle& cycle,
                                      const RetainedSize& held);
 
@@ -25,8 +24,7 @@ struct Payloads {
 // the default of a dataclass field in several places. Empty if there are more than kMostInSet, if a
 // program cannot drop all of them, or if `work_left` is too small. Subtracts the work done from
 // `work_left`.
-[[nodiscard]] std::vector<Candidate> find_last_references(const CollapsedGraph& graph,
-                                                          const Component& component,
+[[nodiscard]] std::vector<Candidate> find_last_references(const Component& component,
                                                           const RetainedSize& held,
                                                           bool of_class,
                                                           std::uint64_t& work_left);

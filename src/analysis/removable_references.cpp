@@ -19,10 +19,10 @@ constexpr std::size_t kMostKinds = 6;
 
 class RemovableReferences {
   public:
-    RemovableReferences(const CollapsedGraph& graph, const Component& component)
-        : graph_(graph), component_(component) {
+    RemovableReferences(const Component& component)
+        : graph_(component.graph), component_(component) {
         for (const InnerEdgeIx e : component_.all_edges()) {
-            if (label(e).kind == EdgeKind::hook) {
+            if (component_.edge(e).label.kind == EdgeKind::hook) {
                 hooks_.insert(component_.targets[e]);
             }
         }
@@ -53,10 +53,6 @@ class RemovableReferences {
     }
 
   private:
-    [[nodiscard]] const model::EdgeLabel& label(InnerEdgeIx e) const {
-        return graph_.edges[component_.edges[e]].label;
-    }
-
     [[nodiscard]] bool is_removable(InnerEdgeIx e) const {
         const NodeIx holder = component_.holder_node(e);
         const NodeIx target = component_.target_node(e);
@@ -66,7 +62,7 @@ class RemovableReferences {
         if (hooks_.contains(component_.holder[e]) && can_be_changed(holder)) {
             return true;
         }
-        if (label(e).kind == EdgeKind::hook) {
+        if (component_.edge(e).label.kind == EdgeKind::hook) {
             return !can_be_changed(target);
         }
         return is_attribute(graph_, component_.edges[e]) && !graph_.is(holder, NodeKind::type) &&
@@ -80,9 +76,9 @@ class RemovableReferences {
             if (!removable_.contains(e)) {
                 continue;
             }
-            const auto [entry, fresh] = kinds.try_emplace(kind_of(graph_, component_, e));
+            const auto [entry, fresh] = kinds.try_emplace(kind_of(component_, e));
             if (fresh) {
-                entry->second = judge_reference(graph_, component_, e);
+                entry->second = judge_reference(component_, e);
                 if (entry->second.evidence == nullptr ||
                     entry->second.score < patterns::kWorthCutting) {
                     return {};
@@ -111,10 +107,9 @@ class RemovableReferences {
 
 }  // namespace
 
-std::vector<InnerCandidate> find_removable_references(const CollapsedGraph& graph,
-                                                      const Component& component,
+std::vector<InnerCandidate> find_removable_references(const Component& component,
                                                       const Cycle& cycle) {
-    return RemovableReferences(graph, component).find(cycle);
+    return RemovableReferences(component).find(cycle);
 }
 
 }  // namespace cyclewatch::analysis

@@ -14,8 +14,7 @@ namespace cyclewatch::analysis {
 // A function that is a hook is cut where it refers to what it needs. Any other hook is cut where it
 // is registered, as is a function with which a library calls a function of the program. Empty if
 // there is no such set with at most six kinds.
-[[nodiscard]] std::vector<InnerCandidate> find_removable_references(const CollapsedGraph& graph,
-                                                                    const Component& component,
+[[nodiscard]] std::vector<InnerCandidate> find_removable_references(const Component& component,
                                                                     const Cycle& cycle);
 
 }  // namespace cyclewatch::analysis

@@ -46,90 +46,82 @@ IndexedVector<OwnerId, NodeIx> nodes_of_owners(const CollapsedGraph& graph,
 RetainedSize::RetainedSize(const CollapsedGraph& graph,
                            const Components& components,
                            const model::Observation& observation)
-    : observation_(observation),
-      component_of_(components.of),
-      has_cycle_(components.cyclic),
+    : graph_(graph),
+      components_(components),
+      observation_(observation),
       owners_of_(graph::listed_by(nodes_of_owners(graph, observation), graph.size())) {
     const std::vector<NodeIx> nodes = topological_order(components);
-    number_tree_nodes(components, nodes);
-    tree_ = build_tree(graph, components);
-    mark_nodes_above_owners(graph, nodes);
-    find_cycles_above(graph, components, nodes);
-    mark_kept_from_outside(graph, components, nodes);
-    add_up(components);
-    add_up_freed(graph, components);
+    number_tree_nodes(nodes);
+    tree_ = build_tree();
+    mark_nodes_above_owners(nodes);
+    find_cycles_above(nodes);
+    mark_kept_from_outside(nodes);
+    add_up();
+    add_up_freed();
 }
 
-void RetainedSize::number_tree_nodes(const Components& components,
-                                     std::span<const NodeIx> holders_first) {
+void RetainedSize::number_tree_nodes(std::span<const NodeIx> holders_first) {
     position_of_node_.resize(holders_first.size());
-    position_of_component_.assign(components.count(), kNone);
+    position_of_component_.assign(components_.count(), kNone);
     TreeIx last = graph::kRoot;
     for (const NodeIx node : holders_first) {
-        const ComponentIx component = components.of[node];
-        if (position_of_component_[component] == kNone && components.cyclic[component]) {
+        const ComponentIx component = components_.of[node];
+        if (position_of_component_[component] == kNone && components_.cyclic[component]) {
             position_of_component_[component] = last = next_index(last);
         }
         position_of_node_[node] = last = next_index(last);
-        if (!components.cyclic[component]) {
+        if (!components_.cyclic[component]) {
             position_of_component_[component] = position_of_node_[node];
         }
     }
     first_storage_ = next_index(last);
 }
 
-graph::DominatorTree RetainedSize::build_tree(const CollapsedGraph& graph,
-                                              const Components& components) {
-    graph::Rows<TreeIx, TreeIx> rows(index_of(first_storage_) + observation_.storages.size());
-    const auto for_each_reference = [&](auto&& visit) {
-        for (const NodeIx node : graph.all_nodes()) {
-            const ComponentIx component = components.of[node];
-            if (components.cyclic[component]) {
-                visit(position_of_component_[component], position_of_node_[node]);
+graph::DominatorTree RetainedSize::build_tree() {
+    const std::size_t size = index_of(first_storage_) + observation_.storages.size();
+    const graph::Rows<TreeIx, TreeIx> holders(size, [&](auto visit) {
+        for (const NodeIx node : graph_.all_nodes()) {
+            const TreeIx position = position_of_node_[node];
+            const ComponentIx component = components_.of[node];
+            if (components_.cyclic[component]) {
+                visit(position, position_of_component_[component]);
             }
-            for (const NodeIx target : graph.targets_of(node)) {
-                if (components.of[target] != component) {
-                    visit(position_of_node_[node], position_of_component_[components.of[target]]);
+            for (const NodeIx target : graph_.targets_of(node)) {
+                if (components_.of[target] != component) {
+                    visit(position_of_component_[components_.of[target]], position);
                 }
             }
             for (const OwnerId owner : owners_of(node)) {
-                visit(position_of_node_[node], position_of(storage_of(owner)));
+                visit(position_of(storage_of(owner)), position);
             }
         }
-    };
-    for_each_reference([&](TreeIx, TreeIx to) { rows.count(to); });
-    rows.begin_filling();
-    for_each_reference([&](TreeIx from, TreeIx to) { rows.fill(to, from); });
-    for (const ComponentIx c : components.all()) {
-        one_way_.push_back(rows.of(position_of_component_[c]).size() == 1);
+    });
+    for (const ComponentIx c : components_.all()) {
+        one_way_.push_back(holders.of(position_of_component_[c]).size() == 1);
     }
-    return graph::dominators(rows);
+    return graph::dominators(holders);
 }
 
-void RetainedSize::mark_nodes_above_owners(const CollapsedGraph& graph,
-                                           std::span<const NodeIx> holders_first) {
-    leads_to_released_.assign(position_of_component_.size(), false);
+void RetainedSize::mark_nodes_above_owners(std::span<const NodeIx> holders_first) {
     const auto leads = [this](NodeIx node) { return leads_to_released(node); };
-    for (auto node = holders_first.rbegin(); node != holders_first.rend(); ++node) {
-        if (owns_released(*node) || std::ranges::any_of(graph.targets_of(*node), leads)) {
-            leads_to_released_[component_of_[*node]] = true;
+    for (const NodeIx node : holders_first | std::views::reverse) {
+        if (owns_released(node) || std::ranges::any_of(graph_.targets_of(node), leads)) {
+            leads_to_released_.insert(components_.of[node]);
         }
     }
 }
 
-void RetainedSize::find_cycles_above(const CollapsedGraph& graph,
-                                     const Components& components,
-                                     std::span<const NodeIx> holders_first) {
-    cycle_above_.assign(components.count(), kNone);
+void RetainedSize::find_cycles_above(std::span<const NodeIx> holders_first) {
+    cycle_above_.assign(components_.count(), kNone);
     for (const NodeIx node : holders_first) {
-        const ComponentIx component = component_of_[node];
-        const ComponentIx cycles = cycles_to(component, components);
+        const ComponentIx component = components_.of[node];
+        const ComponentIx cycles = cycles_to(component);
         if (cycles == kNone) {
             continue;
         }
-        for (const NodeIx target : graph.targets_of(node)) {
-            if (component_of_[target] != component) {
-                ComponentIx& above = cycle_above_[component_of_[target]];
+        for (const NodeIx target : graph_.targets_of(node)) {
+            if (components_.of[target] != component) {
+                ComponentIx& above = cycle_above_[components_.of[target]];
                 above = unite(above, cycles);
             }
         }
@@ -138,29 +130,28 @@ void RetainedSize::find_cycles_above(const CollapsedGraph& graph,
 
 // The set (see unite()) of all components that have a cycle and can reach `component`. The set
 // includes `component` itself if it has a cycle.
-ComponentIx RetainedSize::cycles_to(ComponentIx component, const Components& components) const {
+ComponentIx RetainedSize::cycles_to(ComponentIx component) const {
     const ComponentIx above = cycle_above_[component];
-    return components.cyclic[component] ? unite(above, component) : above;
+    return components_.cyclic[component] ? unite(above, component) : above;
 }
 
 // Breaking the cycles of a component frees a storage if no owner of the storage can be reached from
 // another cycle.
-void RetainedSize::add_up_freed(const CollapsedGraph& graph, const Components& components) {
+void RetainedSize::add_up_freed() {
     freed_ = held_;
     IndexSet<StorageId> counted(observation_.storages.size());
     for (const model::DeviceOwner& owner : observation_.owners) {
         const ComponentIx keeper = keeper_[owner.storage];
         const model::Storage& storage = observation_.storage_of(owner);
-        const ComponentIx component = component_of_[graph.node_of(owner)];
-        if (storage.released && keeper != kNone && cycles_to(component, components) != keeper &&
+        const ComponentIx component = components_.of[graph_.node_of(owner)];
+        if (storage.released && keeper != kNone && cycles_to(component) != keeper &&
             counted.insert(owner.storage)) {
             freed_[keeper] -= storage.bytes;
         }
     }
 }
 
-double RetainedSize::freed_with(NodeIx node) const {
-    const ComponentIx component = component_of_[node];
+double RetainedSize::freed_share(ComponentIx component) const {
     const std::uint64_t held = held_[component];
     if (held == 0) {
         return cycle_above_[component] == kNone ? 1 : 0;
@@ -168,35 +159,32 @@ double RetainedSize::freed_with(NodeIx node) const {
     return static_cast<double>(freed_[component]) / static_cast<double>(held);
 }
 
-void RetainedSize::mark_kept_from_outside(const CollapsedGraph& graph,
-                                          const Components& components,
-                                          std::span<const NodeIx> holders_first) {
-    IndexedVector<NodeIx, bool> referenced(graph.size(), false);
-    IndexedVector<NodeIx, bool> below_root(graph.size(), false);
+void RetainedSize::mark_kept_from_outside(std::span<const NodeIx> holders_first) {
+    IndexSet<NodeIx> referenced(graph_.size());
+    IndexedVector<NodeIx, bool> below_root(graph_.size(), false);
     for (const NodeIx node : holders_first) {
-        if (components.cyclic[component_of_[node]]) {
+        if (components_.cyclic[components_.of[node]]) {
             below_root[node] = false;
-        } else if (!referenced[node]) {
+        } else if (!referenced.contains(node)) {
             below_root[node] = true;
         }
-        for (const NodeIx target : graph.targets_of(node)) {
-            referenced[target] = true;
+        for (const NodeIx target : graph_.targets_of(node)) {
+            referenced.insert(target);
             below_root[target] = below_root[target] || below_root[node];
         }
     }
-    kept_from_outside_.assign(observation_.storages.size(), false);
     for (const model::DeviceOwner& owner : observation_.owners) {
-        if (below_root[graph.node_of(owner)]) {
-            kept_from_outside_[owner.storage] = true;
+        if (below_root[graph_.node_of(owner)]) {
+            kept_from_outside_.insert(owner.storage);
         }
     }
 }
 
-void RetainedSize::add_up(const Components& components) {
+void RetainedSize::add_up() {
     const std::size_t positions = tree_.parent.size();
     IndexedVector<TreeIx, ComponentIx> nearest(positions, kNone);  // nearest dominator with a cycle
-    for (const ComponentIx c : components.all()) {
-        if (components.cyclic[c]) {
+    for (const ComponentIx c : components_.all()) {
+        if (components_.cyclic[c]) {
             nearest[position_of_component_[c]] = c;
         }
     }
@@ -206,7 +194,7 @@ void RetainedSize::add_up(const Components& components) {
         }
     }
     kept_.assign(positions, 0);
-    held_.assign(components.count(), 0);
+    held_.assign(components_.count(), 0);
     keeper_.assign(observation_.storages.size(), kNone);
     for (const StorageId s : keeper_.indexes()) {
         const model::Storage& storage = observation_.storage(s);
@@ -229,7 +217,7 @@ void RetainedSize::add_up(const Components& components) {
 }
 
 std::uint64_t RetainedSize::kept_through(NodeIx holder, NodeIx target) const {
-    const TreeIx position = position_of_component_[component_of_[target]];
+    const TreeIx position = position_of_component_[components_.of[target]];
     if (position != position_of_node_[target]) {
         return 0;  // the target is in a cycle
     }

@@ -26,6 +26,7 @@ using Components = graph::StrongComponents<NodeIx>;  // of the collapsed graph
 // therefore provides the retained sizes of both the component and each member.
 class RetainedSize {
   public:
+    // All arguments must outlive this object.
     RetainedSize(const CollapsedGraph& graph,
                  const Components& components,
                  const model::Observation& observation);
@@ -43,17 +44,16 @@ class RetainedSize {
     [[nodiscard]] std::uint64_t kept_through(NodeIx holder, NodeIx target) const;
 
     // True if exactly one reference leads to `target`'s component from outside.
-    [[nodiscard]] bool has_one_way(NodeIx target) const { return one_way_[component_of_[target]]; }
+    [[nodiscard]] bool has_one_way(NodeIx target) const { return one_way_[components_.of[target]]; }
 
-    // held_by() for the component that contains `node`.
-    [[nodiscard]] std::uint64_t held_with(NodeIx node) const { return held_[component_of_[node]]; }
+    [[nodiscard]] ComponentIx component_of(NodeIx node) const { return components_.of[node]; }
+    [[nodiscard]] bool has_cycle(NodeIx node) const {
+        return components_.cyclic[component_of(node)];
+    }
 
-    [[nodiscard]] ComponentIx component_of(NodeIx node) const { return component_of_[node]; }
-    [[nodiscard]] bool has_cycle(NodeIx node) const { return has_cycle_[component_of_[node]]; }
-
-    // The fraction of held_with() that is freed if the cycles of the component are broken. Memory
-    // that another cycle can reach is not freed.
-    [[nodiscard]] double freed_with(NodeIx node) const;
+    // The fraction of held_by() that is freed if the cycles of `component` are broken. Memory that
+    // another cycle can reach is not freed.
+    [[nodiscard]] double freed_share(ComponentIx component) const;
 
     // True if `node` owns a storage that the collection frees.
     [[nodiscard]] bool owns_released(NodeIx node) const {
@@ -64,7 +64,10 @@ class RetainedSize {
     // True if `node`, or a node that can be reached from it, owns a storage that the collection
     // frees.
     [[nodiscard]] bool leads_to_released(NodeIx node) const {
-        return leads_to_released_[component_of_[node]];
+        return leads_to_released(components_.of[node]);
+    }
+    [[nodiscard]] bool leads_to_released(ComponentIx component) const {
+        return leads_to_released_.contains(component);
     }
 
     // The owners that `node` represents.
@@ -88,30 +91,25 @@ class RetainedSize {
     // nothing in the graph refers. In that case, an object outside the graph also keeps the storage
     // alive.
     [[nodiscard]] bool is_kept_from_outside(StorageId storage) const {
-        return kept_from_outside_[storage];
+        return kept_from_outside_.contains(storage);
     }
 
   private:
-    void number_tree_nodes(const Components& components, std::span<const NodeIx> holders_first);
-    [[nodiscard]] graph::DominatorTree build_tree(const CollapsedGraph& graph,
-                                                  const Components& components);
-    void mark_nodes_above_owners(const CollapsedGraph& graph,
-                                 std::span<const NodeIx> holders_first);
-    void find_cycles_above(const CollapsedGraph& graph,
-                           const Components& components,
-                           std::span<const NodeIx> holders_first);
-    [[nodiscard]] ComponentIx cycles_to(ComponentIx component, const Components& components) const;
-    void add_up_freed(const CollapsedGraph& graph, const Components& components);
-    void mark_kept_from_outside(const CollapsedGraph& graph,
-                                const Components& components,
-                                std::span<const NodeIx> holders_first);
-    void add_up(const Components& components);
+    void number_tree_nodes(std::span<const NodeIx> holders_first);
+    [[nodiscard]] graph::DominatorTree build_tree();
+    void mark_nodes_above_owners(std::span<const NodeIx> holders_first);
+    void find_cycles_above(std::span<const NodeIx> holders_first);
+    [[nodiscard]] ComponentIx cycles_to(ComponentIx component) const;
+    void add_up_freed();
+    void mark_kept_from_outside(std::span<const NodeIx> holders_first);
+    void add_up();
     [[nodiscard]] graph::TreeIx position_of(StorageId storage) const {
         return static_cast<graph::TreeIx>(index_of(first_storage_) + index_of(storage));
     }
 
+    const CollapsedGraph& graph_;
+    const Components& components_;
     const model::Observation& observation_;
-    IndexedVector<NodeIx, ComponentIx> component_of_;
     IndexedVector<NodeIx, graph::TreeIx> position_of_node_;
     // The position of a component without a cycle is that of its only node.
     IndexedVector<ComponentIx, graph::TreeIx> position_of_component_;
@@ -121,15 +119,14 @@ class RetainedSize {
     IndexedVector<graph::TreeIx, std::uint64_t> kept_alone_;  // without bytes of nested cycles
     IndexedVector<ComponentIx, std::uint64_t> held_;
     IndexedVector<StorageId, ComponentIx> keeper_;
-    IndexedVector<ComponentIx, std::uint64_t> freed_;  // see freed_with()
+    IndexedVector<ComponentIx, std::uint64_t> freed_;  // see freed_share()
     // The only other component that has a cycle and can reach the component. kNone if there is
     // none, kSeveral if there are several.
     IndexedVector<ComponentIx, ComponentIx> cycle_above_;
-    IndexedVector<ComponentIx, bool> leads_to_released_;
+    IndexSet<ComponentIx> leads_to_released_;
     IndexedVector<ComponentIx, bool> one_way_;
-    IndexedVector<ComponentIx, bool> has_cycle_;
     graph::Rows<NodeIx, OwnerId> owners_of_;
-    IndexedVector<StorageId, bool> kept_from_outside_;
+    IndexSet<StorageId> kept_from_outside_;
 };
 
 }  // namespace cyclewatch::analysis

@@ -23,8 +23,8 @@ class Roles {
   public:
     static constexpr int kDeepestContainer = 3;  // a list of tuples in a dict
 
-    Roles(const CollapsedGraph& graph, const Component& component, const Holders& holders)
-        : graph_(graph), component_(component), holders_(holders) {}
+    Roles(const Component& component, const Holders& holders)
+        : graph_(component.graph), component_(component), holders_(holders) {}
 
     // `_parent`, `_Child__parent` (the mangled form of `__parent`) and `parent` have the same plain
     // name.

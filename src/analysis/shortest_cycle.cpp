@@ -15,11 +15,11 @@ constexpr std::size_t kMostTies = 4;
 
 // Marks structural references, and attributes that refer to their own object, because cycles
 // through them rarely keep the rest of the component alive.
-IndexSet<InnerEdgeIx> structural_or_self(const CollapsedGraph& graph, const Component& component) {
+IndexSet<InnerEdgeIx> structural_or_self(const Component& component) {
     IndexSet<InnerEdgeIx> dead = component.structural;
     for (const InnerEdgeIx e : component.all_edges()) {
         if (component.targets[e] == component.holder[e] &&
-            is_attribute(graph, component.edges[e])) {
+            is_attribute(component.graph, component.edges[e])) {
             dead.insert(e);
         }
     }
@@ -134,15 +134,14 @@ IndexSet<MemberIx> nodes_in_cycles(const Component& component, const IndexSet<In
 }
 
 // The best nodes from which to start a cycle. Returns at most kMostTies nodes, all equally good.
-std::vector<MemberIx> best_starts(const CollapsedGraph& graph,
-                                  const Component& component,
+std::vector<MemberIx> best_starts(const Component& component,
                                   const IndexSet<MemberIx>& in_cycle,
                                   const IndexedVector<MemberIx, std::uint64_t>& bytes) {
     const auto better = [&](MemberIx a, MemberIx b) {
         const auto key = [&](MemberIx n) {
             return std::tuple(~bytes[n],
                               !component.leads_out.contains(n),
-                              is_container(graph, component.nodes[n]));
+                              is_container(component.graph, component.nodes[n]));
         };
         return key(a) < key(b);
     };
@@ -161,11 +160,11 @@ std::vector<MemberIx> best_starts(const CollapsedGraph& graph,
     return best;
 }
 
-std::string text_of(const CollapsedGraph& graph, const Component& component, const Cycle& cycle) {
+std::string text_of(const Component& component, const Cycle& cycle) {
     std::string text;
     for (const InnerEdgeIx e : cycle) {
-        text += full_name(graph, component.holder_node(e)) + " " +
-                label_of(graph, component.edges[e]) + "\n";
+        text += full_name(component.graph, component.holder_node(e)) + " " +
+                label_of(component.graph, component.edges[e]) + "\n";
     }
     return text;
 }
@@ -197,11 +196,11 @@ Cycle shortest_cycle_through(const Component& component, InnerEdgeIx e) {
     return shortest_cycle(component, holder, others);
 }
 
-Cycle choose_cycle(const CollapsedGraph& graph, const Component& component) {
+Cycle choose_cycle(const Component& component) {
     IndexSet<InnerEdgeIx> dead;
     IndexSet<MemberIx> in_cycle;
     for (const IndexSet<InnerEdgeIx>& ignored :
-         {structural_or_self(graph, component), component.structural, IndexSet<InnerEdgeIx>()}) {
+         {structural_or_self(component), component.structural, IndexSet<InnerEdgeIx>()}) {
         dead = ignored;
         in_cycle = nodes_in_cycles(component, dead);
         if (!in_cycle.empty()) {
@@ -209,7 +208,7 @@ Cycle choose_cycle(const CollapsedGraph& graph, const Component& component) {
         }
     }
     const auto bytes = credit_bytes(component, in_cycle, dead);
-    const std::vector<MemberIx> starts = best_starts(graph, component, in_cycle, bytes);
+    const std::vector<MemberIx> starts = best_starts(component, in_cycle, bytes);
     if (starts.size() == 1) {
         return shortest_cycle(component, starts.front(), dead);
     }
@@ -217,7 +216,7 @@ Cycle choose_cycle(const CollapsedGraph& graph, const Component& component) {
     std::string best_text;
     for (const MemberIx start : starts) {
         Cycle cycle = shortest_cycle(component, start, dead);
-        std::string text = text_of(graph, component, cycle);
+        std::string text = text_of(component, cycle);
         const bool shorter = best.empty() || cycle.size() < best.size();
         if (shorter || (cycle.size() == best.size() && text < best_text)) {
             best = std::move(cycle);

@@ -27,6 +27,6 @@ using Cycle = std::vector<InnerEdgeIx>;
 // A shortest cycle that starts at the node that retains the most device bytes. If possible, the
 // cycle contains neither structural references nor an attribute that refers to its own object. Does
 // not depend on the order of nodes.
-[[nodiscard]] Cycle choose_cycle(const CollapsedGraph& graph, const Component& component);
+[[nodiscard]] Cycle choose_cycle(const Component& component);
 
 }  // namespace cyclewatch::analysis

@@ -62,14 +62,11 @@ std::vector<InnerEdgeIx> ways_back(const Component& component,
             edges.push_back(e);
         }
     }
-    graph::Rows<TreeIx, TreeIx> holders(component.size());
-    for (const InnerEdgeIx e : edges) {
-        holders.count(position[component.targets[e]]);
-    }
-    holders.begin_filling();
-    for (const InnerEdgeIx e : edges) {
-        holders.fill(position[component.targets[e]], position[component.holder[e]]);
-    }
+    const graph::Rows<TreeIx, TreeIx> holders(component.size(), [&](auto visit) {
+        for (const InnerEdgeIx e : edges) {
+            visit(position[component.targets[e]], position[component.holder[e]]);
+        }
+    });
     const graph::DominatorTree tree = graph::dominators(holders);
     if (tree.parent.empty()) {
         return {};

@@ -28,6 +28,11 @@ constexpr I next_index(I index) noexcept {
     return static_cast<I>(index_of(index) + 1);
 }
 
+template <Index I>
+constexpr I previous_index(I index) noexcept {
+    return static_cast<I>(index_of(index) - 1);
+}
+
 // The index of nothing. Converts to every index type.
 struct NoIndex {
     template <Index I>
@@ -53,20 +58,10 @@ class IndexRange {
         Iterator() = default;
         explicit Iterator(I index) : index_(index) {}
         I operator*() const { return index_; }
-        Iterator& operator++() {
-            index_ = next_index(index_);
-            return *this;
-        }
-        Iterator& operator--() {
-            index_ = static_cast<I>(index_of(index_) - 1);
-            return *this;
-        }
+        Iterator& operator++() { return *this = Iterator(next_index(index_)); }
+        Iterator& operator--() { return *this = Iterator(previous_index(index_)); }
         Iterator operator++(int) { return Iterator(std::exchange(index_, next_index(index_))); }
-        Iterator operator--(int) {
-            const Iterator before = *this;
-            --*this;
-            return before;
-        }
+        Iterator operator--(int) { return Iterator(std::exchange(index_, previous_index(index_))); }
         bool operator==(const Iterator&) const = default;
 
       private:

@@ -39,19 +39,20 @@ struct Graph {
     }
 };
 
-// Lists of items, one for each row, built with a counting sort. Call count() for every (row, item)
-// pair, then begin_filling(), then fill() for the same pairs.
+// Lists of items, one for each row, built with a counting sort.
 template <Index Row, typename Item>
 class Rows {
   public:
-    explicit Rows(std::size_t rows) : first_(rows + 1, 0) {}
-    void count(Row row) { ++first_[next_index(row)]; }
-    void begin_filling() {
+    // `for_each_pair(visit)` calls visit(row, item) for every item, in the order of the lists. It
+    // is called twice.
+    template <typename ForEachPair>
+    Rows(std::size_t rows, ForEachPair for_each_pair) : first_(rows + 1, 0) {
+        for_each_pair([&](Row row, Item) { ++first_[next_index(row)]; });
         std::partial_sum(first_.begin(), first_.end(), first_.begin());
-        next_.assign(first_.begin(), first_.end() - 1);
+        IndexedVector<Row, std::uint32_t> next(first_);
         items_.resize(first_.back());
+        for_each_pair([&](Row row, Item item) { items_[next[row]++] = item; });
     }
-    void fill(Row row, Item item) { items_[next_[row]++] = item; }
 
     [[nodiscard]] std::size_t size() const { return first_.size() - 1; }
     [[nodiscard]] std::span<const Item> of(Row row) const {
@@ -60,7 +61,6 @@ class Rows {
 
   private:
     IndexedVector<Row, std::uint32_t> first_;
-    IndexedVector<Row, std::uint32_t> next_;
     std::vector<Item> items_;
 };
 
@@ -68,19 +68,13 @@ class Rows {
 // row_of[i] == r. Indexes i with row_of[i] == kNone are not in any row.
 template <Index Row, Index Item>
 Rows<Row, Item> listed_by(const IndexedVector<Item, Row>& row_of, std::size_t rows) {
-    Rows<Row, Item> listed(rows);
-    for (const Row row : row_of) {
-        if (row != kNone) {
-            listed.count(row);
+    return Rows<Row, Item>(rows, [&](auto visit) {
+        for (const Item item : row_of.indexes()) {
+            if (row_of[item] != kNone) {
+                visit(row_of[item], item);
+            }
         }
-    }
-    listed.begin_filling();
-    for (const Item item : row_of.indexes()) {
-        if (row_of[item] != kNone) {
-            listed.fill(row_of[item], item);
-        }
-    }
-    return listed;
+    });
 }
 
 }  // namespace cyclewatch::graph

@@ -23,19 +23,13 @@ bool leads_to_root(const RandomGraph& predecessors, Vertex node, Vertex without)
 }
 
 DominatorTree dominators_of(const RandomGraph& predecessors) {
-    Rows<Vertex, Vertex> rows(predecessors.size());
-    for (const Vertex node : predecessors.all_nodes()) {
-        for ([[maybe_unused]] const Vertex other : predecessors.targets_of(node)) {
-            rows.count(node);
+    return dominators(Rows<Vertex, Vertex>(predecessors.size(), [&](auto visit) {
+        for (const Vertex node : predecessors.all_nodes()) {
+            for (const Vertex other : predecessors.targets_of(node)) {
+                visit(node, other);
+            }
         }
-    }
-    rows.begin_filling();
-    for (const Vertex node : predecessors.all_nodes()) {
-        for (const Vertex other : predecessors.targets_of(node)) {
-            rows.fill(node, other);
-        }
-    }
-    return dominators(rows);
+    }));
 }
 
 TEST(Dominators, AreTheNodesOnEveryPath) {
