@@ -38,6 +38,17 @@ SHAPES = [
     for shape in uncollectable.NEVER_FREED
 ]
 
+# Without the counts of nodes, why_alive() shows "C code of torch" for an output. A collection by
+# torch 2.6 does not free views that mark_dirty() changed.
+COLLECTED_IN_PART = {
+    uncollectable.module_keeps_its_output: needs_nodes,
+    uncollectable.marks_view_dirty: needs_tensors,
+}
+COLLECTED = [
+    pytest.param(shape, id=shape.__name__, marks=COLLECTED_IN_PART.get(shape, ()))
+    for shape in uncollectable.COLLECTED
+]
+
 
 def find(settle=0):
     return cyclewatch.never_freed(settle=settle, devices="cpu")
@@ -98,7 +109,7 @@ def test_picture_shows_which_objects_hide_references():
     cut()
 
 
-@pytest.mark.parametrize("shape", uncollectable.COLLECTED, ids=lambda shape: shape.__name__)
+@pytest.mark.parametrize("shape", COLLECTED)
 def test_cycle_that_a_collection_frees_is_not_reported(shape):
     references = shape()
     assert new_findings() == []
@@ -150,7 +161,7 @@ def test_why_alive_tells_that_no_collection_frees_the_cycle(shape, caplog):
         cyclewatch.assert_released(reference)
 
 
-@pytest.mark.parametrize("shape", uncollectable.COLLECTED, ids=lambda shape: shape.__name__)
+@pytest.mark.parametrize("shape", COLLECTED)
 def test_why_alive_is_silent_about_a_cycle_that_a_collection_frees(shape, caplog):
     references = [reference for reference in shape() if reference() is not None]
     for reference in references:

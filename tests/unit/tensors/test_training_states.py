@@ -32,6 +32,8 @@ def test_memory_in_use_is_not_reported(state):
 @pytest.mark.parametrize("processes", [1, 2])
 @pytest.mark.parametrize("wrap", ["distributed", "sharded"])
 def test_distributed_models_are_not_reported(wrap, processes, tmp_path):
+    if wrap == "sharded" and torch.__version__ < "2.7":
+        pytest.skip("FSDP2 of torch 2.6 does not support the CPU")
     store = tmp_path / "store"
     if processes == 1:
         train(0, wrap, processes, store)
