@@ -143,7 +143,7 @@ class Reached {
                 continue;
             }
             if (const int direction = jump_direction(at.opcode); direction != 0) {
-                reach(at.next + direction * at.argument);
+                reach(at.next + Py_ssize_t{direction} * at.argument);
             }
             if (!never_continues(at.opcode)) {
                 reach(at.next);
