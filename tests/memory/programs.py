@@ -34,11 +34,13 @@ EXPECTED = {
     ),
     "saved_for_backward": (
         "A loss is computed, and its graph keeps the intermediate results.",
-        "800 MiB reachable: saved for backward: use torch.no_grad() if you do not train",
+        "800 MiB reachable: saved for backward: the largest group, 800 MiB, "
+        "is held by module global __main__.kept -> kept[0]",
     ),
     "activations": (
         "The outputs of a model are kept together with their graphs.",
-        "800 MiB reachable: activations: use torch.no_grad() if you do not train",
+        "800 MiB reachable: activations: the largest group, 800 MiB, "
+        "is held by module global __main__.kept -> kept[0]",
     ),
     "parameters": (
         "A large model is loaded.",
