@@ -693,6 +693,7 @@ def write_file(
     replace: bool,
     owner_only: bool = False,
 ) -> None: ...
+def save_privately(report: Report, path: str) -> None: ...
 def draw_graph(
     items: list[tuple[str, str, bool, bool]],
     arrows: list[tuple[int, int, str, bool]],

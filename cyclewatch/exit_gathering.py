@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
 import sys
 
+from cyclewatch import _native
 from cyclewatch.finding_warnings import log
 from cyclewatch.workers import is_worker
 
@@ -78,15 +81,17 @@ def _is_rank() -> bool:
 
 
 def _save(report: Report, path: str) -> str:
-    """Save the merged report beside the report of rank 0, without replacing a file."""
+    """Save the merged report beside the report of rank 0, without replacing a file.
+
+    Only the owner can read it, as the reports of the ranks.
+    """
     stem, suffix = os.path.splitext(path)
     folder, name = os.path.split(stem)
     rank = f"-rank{os.environ['RANK']}"
     name = name.replace(rank, "-all-ranks") if rank in name else f"{name}-all-ranks"
-    number = 1
-    target = os.path.join(folder, name + suffix)
-    while os.path.lexists(target):
-        number += 1
-        target = os.path.join(folder, f"{name}-{number}{suffix}")
-    report.save(target)
+    for number in itertools.count(1):
+        target = os.path.join(folder, f"{name}-{number}{suffix}" if number > 1 else name + suffix)
+        with contextlib.suppress(FileExistsError):
+            _native.save_privately(report, target)
+            break
     return target

@@ -93,6 +93,11 @@ void save(const std::shared_ptr<model::Report>& report, const py::object& path) 
     write_or_raise(path, contents, watch::Existing::replace_or_write_into, watch::Readers::umask);
 }
 
+void save_privately(const std::shared_ptr<model::Report>& report, const py::object& path) {
+    const std::string contents = rendered_for(report, file_system_path(path));
+    write_or_raise(path, contents, watch::Existing::keep, watch::Readers::owner);
+}
+
 [[noreturn]] void raise_report_format_error(const std::string& message) {
     const py::object error_class =
         py::module_::import("cyclewatch.errors").attr("ReportFormatError");
@@ -279,6 +284,14 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         "Raises:\n"
         "    FileExistsError: The path exists and `replace` is false.\n"
         "    OSError: The file cannot be written.");
+    module.def("save_privately",
+               &save_privately,
+               py::arg("report"),
+               py::arg("path"),
+               "Like Report.save(), for a file that the user did not ask for: only the owner can "
+               "read it.\n\n"
+               "Raises:\n"
+               "    FileExistsError: The path exists.");
     module.def(
         "is_user_code",
         [](const py::str& path) { return base::origin_of_path(utf8(path)) == base::Origin::user; },

@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import time
@@ -231,6 +232,14 @@ def test_rank_0_alone_writes_no_merged_report_unless_asked(
     paths = exit_gathering.gather_at_exit(watch, seconds)
     assert paths == ([str(tmp_path / "a-all-ranks-1.json")] if merged else [])
     assert [ranks_of(cyclewatch.Report.load(path)) for path in paths] == [merged] * len(paths)
+
+
+def test_merged_report_is_as_private_as_those_of_the_ranks_and_replaces_no_file(as_rank, tmp_path):
+    beside = str(tmp_path / "a-rank0-1.json")
+    report = as_rank(0)
+    paths = [Path(exit_gathering._save(report, beside)) for _ in range(2)]
+    assert [path.name for path in paths] == ["a-all-ranks-1.json", "a-all-ranks-1-2.json"]
+    assert [stat.S_IMODE(path.stat().st_mode) for path in paths] == [0o600, 0o600]
 
 
 def environment(folder, **variables):
