@@ -2,7 +2,6 @@
 #include "analysis/retained_size.h"
 
 #include <algorithm>
-#include <ranges>
 
 namespace cyclewatch::analysis {
 namespace {
@@ -25,7 +24,7 @@ std::vector<NodeIx> topological_order(const Components& components) {
     const auto members = graph::listed_by(components.of, components.count());
     std::vector<NodeIx> order;
     order.reserve(components.of.size());
-    for (const ComponentIx component : components.all() | std::views::reverse) {
+    for (const ComponentIx component : base::Reversed{components.all()}) {
         order.insert(order.end(), members.of(component).begin(), members.of(component).end());
     }
     return order;
@@ -104,7 +103,7 @@ graph::DominatorTree RetainedSize::build_tree() {
 
 void RetainedSize::mark_nodes_above_owners(std::span<const NodeIx> holders_first) {
     const auto leads = [this](NodeIx node) { return leads_to_released(node); };
-    for (const NodeIx node : holders_first | std::views::reverse) {
+    for (const NodeIx node : base::Reversed{holders_first}) {
         if (owns_released(node) || std::ranges::any_of(graph_.targets_of(node), leads)) {
             leads_to_released_.insert(components_.of[node]);
         }
@@ -208,7 +207,7 @@ void RetainedSize::add_up() {
         }
     }
     kept_alone_ = kept_;
-    for (const TreeIx p : tree_.below_root() | std::views::reverse) {
+    for (const TreeIx p : base::Reversed{tree_.below_root()}) {
         kept_[tree_.parent[p]] += kept_[p];
         if (nearest[p] == nearest[tree_.parent[p]]) {
             kept_alone_[tree_.parent[p]] += kept_alone_[p];

@@ -2,7 +2,6 @@
 #include "analysis/ways_back.h"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include "graph/dominators.h"
@@ -40,7 +39,7 @@ IndexedVector<MemberIx, TreeIx> reverse_postorder(const Component& component,
         }
     }
     IndexedVector<MemberIx, TreeIx> position(component.size(), kNone);
-    for (TreeIx next = graph::kRoot; const MemberIx node : postorder | std::views::reverse) {
+    for (TreeIx next = graph::kRoot; const MemberIx node : base::Reversed{postorder}) {
         position[node] = std::exchange(next, next_index(next));
     }
     return position;

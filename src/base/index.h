@@ -52,8 +52,8 @@ class IndexRange {
   public:
     class Iterator {
       public:
-        using difference_type = std::ptrdiff_t;
-        using value_type = I;
+        using difference_type = std::ptrdiff_t;  // NOLINT(readability-identifier-naming)
+        using value_type = I;                    // NOLINT(readability-identifier-naming)
 
         Iterator() = default;
         explicit Iterator(I index) : index_(index) {}
@@ -83,6 +83,17 @@ class IndexRange {
     I first_;
     I last_;
 };
+
+// A range backwards. std::views::reverse of libstdc++ 12 does not compile with clang 14.
+template <typename Range>
+struct Reversed {
+    [[nodiscard]] auto begin() const { return std::make_reverse_iterator(range.end()); }
+    [[nodiscard]] auto end() const { return std::make_reverse_iterator(range.begin()); }
+
+    Range range;
+};
+template <typename Range>
+Reversed(Range&&) -> Reversed<Range>;  // refers to a range that has a name
 
 // A std::vector with typed indexes.
 template <Index I, typename T>

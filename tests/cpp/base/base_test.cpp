@@ -6,7 +6,6 @@
 #include "base/text.h"
 
 #include <gtest/gtest.h>
-#include <ranges>
 #include <vector>
 
 namespace cyclewatch::base {
@@ -25,7 +24,9 @@ TEST(Index, NumbersTheElementsOfAVector) {
     EXPECT_EQ(digits.index_at(std::ranges::find(digits, Digit{7})), Letter{3});
     EXPECT_EQ(digits.end_index(), Letter{4});
     std::vector<Letter> backwards;
-    std::ranges::copy(digits.indexes() | std::views::reverse, std::back_inserter(backwards));
+    for (const Letter letter : Reversed{digits.indexes()}) {
+        backwards.push_back(letter);
+    }
     EXPECT_EQ(backwards, (std::vector{Letter{3}, Letter{2}, Letter{1}, Letter{0}}));
     IndexRange<Letter> left(Letter{2}, Letter{3});
     EXPECT_EQ(left.pop_front(), Letter{2});
