@@ -50,7 +50,7 @@ FOURTH_REPORTS = """\
 The following {count} public reports, from training, serving, notebooks and data science, were
 chosen and run in the same way as the previous set, by somebody who had read only the README and the
 guide. The verdict is {counts}: {share} of the first answers
-are right. Since then, the kinds of its misses have been mended, and `.grad` after
+are right. Since then, kinds of its misses have been mended by general rules, not all of them, and `.grad` after
 `backward(create_graph=True)` is found (pytorch-minimize #29). The remedies of all rows that are
 *right* were applied to copies of the programs, except for the four rows without a remedy. For three
 of the four *harmful* remedies (pytorch #4661, numpy #15746, scikit-survival #218), the answer
