@@ -65,7 +65,14 @@ def _gather(own: Report, seconds: float, is_default: bool) -> Report | None:
     report = gather(first, report=own)
     if not is_default or report is None or not report.missing_ranks:
         return report
-    return None if len(report.processes) == 1 else gather(seconds - first, report=own)
+    if len(report.processes) > 1:
+        return gather(seconds - first, report=own)
+    log(
+        _INFO,
+        f"no other rank has sent a report after {first:g} seconds, so the reports are not merged; "
+        "CYCLEWATCH_GATHER sets how long rank 0 waits",
+    )
+    return None
 
 
 def _seconds() -> float:

@@ -50,13 +50,13 @@ FOURTH_REPORTS = """\
 The following {count} public reports, from training, serving, notebooks and data science, were
 chosen and run in the same way as the previous set, by somebody who had read only the README and the
 guide. The verdict is {counts}: {share} of the first answers
-are right. Since then, kinds of its misses have been mended by general rules, not all of them, and `.grad` after
-`backward(create_graph=True)` is found (pytorch-minimize #29). The remedies of all rows that are
-*right* were applied to copies of the programs, except for the four rows without a remedy. For three
-of the four *harmful* remedies (pytorch #4661, numpy #15746, scikit-survival #218), the answer
-written down before called the remedy *partly* right; but it drops what the program needs, so the
-verdict is that of the previous sets. The time limit of 120 seconds, on a busy machine, ended the
-last program after it had printed the answer. The misses by kind:
+are right. Since then, kinds of its misses have been mended by general rules, but not all, and
+`.grad` after `backward(create_graph=True)` is found (pytorch-minimize #29). The remedies of all
+rows that are *right* were applied to copies of the programs, except for the four rows without a
+remedy. For three of the four *harmful* remedies (pytorch #4661, numpy #15746, scikit-survival
+#218), the answer written down before called the remedy *partly* right; but it drops what the
+program needs, so the verdict is that of the previous sets. The time limit of 120 seconds, on a busy
+machine, ended the last program after it had printed the answer. The misses by kind:
 
 - A remedy for a group of tensors in a list or dict names its first item only, and removing the item
   drops what the program needs. `live_owners()` does not say that an array is a view of another.

@@ -220,8 +220,9 @@ def test_stopped_server_does_not_block(server, as_rank, monkeypatch):
     [(None, [], None), (None, [2], [0, 2]), (0.01, [], [0]), (0, [2], None)],
 )
 def test_rank_0_alone_writes_no_merged_report_unless_asked(
-    server, as_rank, monkeypatch, tmp_path, seconds, others, merged
+    server, as_rank, monkeypatch, tmp_path, caplog, seconds, others, merged
 ):
+    caplog.set_level("INFO", logger="cyclewatch")
     monkeypatch.setattr(exit_gathering, "_finished", 0)
     monkeypatch.setattr(exit_gathering, "_FIRST_SECONDS", 0)
     monkeypatch.setattr(exit_gathering, "_DEFAULT_SECONDS", 0.01)
@@ -232,6 +233,8 @@ def test_rank_0_alone_writes_no_merged_report_unless_asked(
     paths = exit_gathering.gather_at_exit(watch, seconds)
     assert paths == ([str(tmp_path / "a-all-ranks-1.json")] if merged else [])
     assert [ranks_of(cyclewatch.Report.load(path)) for path in paths] == [merged] * len(paths)
+    is_unexpected = seconds is None and not others
+    assert ("no other rank has sent a report" in caplog.text) == is_unexpected
 
 
 def test_merged_report_is_as_private_as_those_of_the_ranks_and_replaces_no_file(as_rank, tmp_path):

@@ -115,3 +115,33 @@ def test_importing_the_integrations_imports_no_trainer(interpreter):
         CYCLEWATCH="0",
     )
     assert outcome.stdout.splitlines() == ["[] []", "False", "[]"]
+
+
+def test_a_watch_writes_sends_and_logs_nothing_for_integrations_that_are_not_used(
+    interpreter, tmp_path
+):
+    """The trainers, loggers and monitoring systems may be installed."""
+    outcome = interpreter.run(
+        """
+        import logging, os, sys
+        import cyclewatch
+        logging.basicConfig(level=1, stream=sys.stdout, format="logged: %(message)s")
+        opened = []
+        def audit(event, arguments):
+            if event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+                opened.append(arguments[0])
+            elif event in ("socket.connect", "subprocess.Popen"):
+                opened.append(arguments)
+        sys.addaudithook(audit)
+        with cyclewatch.watch(devices="cpu") as watch:
+            for step in range(3):
+                watch.step(step)
+            cyclewatch.metrics()
+        print(opened)
+        print([each for each in sys.modules if each.startswith("cyclewatch.integrations")])
+    """,
+        cwd=tmp_path,
+        PYTHONDONTWRITEBYTECODE="1",
+    )
+    assert outcome.stdout.splitlines() == ["[]", "[]"]
+    assert list(tmp_path.iterdir()) == []
