@@ -8,7 +8,13 @@ import os
 from pathlib import Path
 
 import pytest
-from report_texts import FIFTH_REPORTS, FOURTH_REPORTS, SECOND_REPORTS, THIRD_REPORTS
+from report_texts import (
+    FIFTH_REPORTS,
+    FOURTH_REPORTS,
+    SECOND_REPORTS,
+    SIXTH_REPORTS,
+    THIRD_REPORTS,
+)
 
 SWITCH = "CYCLEWATCH_UPDATE_ACCURACY"
 
@@ -75,7 +81,8 @@ remedy breaks the program or drops data that it needs.
 {second}
 {third}
 {fourth}
-{fifth}"""
+{fifth}
+{sixth}"""
 
 EXECUTED = """\
 
@@ -230,6 +237,7 @@ def reports_text():
         third=unseen_reports(THIRD_REPORTS, "reports_third.md"),
         fourth=unseen_reports(FOURTH_REPORTS, "reports_fourth.md"),
         fifth=unseen_reports(FIFTH_REPORTS, "reports_fifth.md"),
+        sixth=unseen_reports(SIXTH_REPORTS, "reports_sixth.md"),
     )
 
 
