@@ -21,6 +21,7 @@ from cyclewatch.job_store import Published
 dist = pytest.importorskip("torch.distributed")
 
 PROGRAM = Path(__file__).parent / "programs" / "gathered_ranks.py"
+ROOT = Path(__file__).resolve().parents[2]
 SERVER = """
 import sys, torch.distributed as dist
 store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
@@ -322,3 +323,24 @@ def test_store_that_is_gone_at_exit_leaves_the_files(tmp_path):
     assert not list(tmp_path.glob("*-all-ranks-*"))
     [path] = tmp_path.glob("*-rank1-*.html")
     assert ranks_of(cyclewatch.Report.load(path)) == [1]
+
+
+@pytest.mark.slow
+def test_example_of_two_ranks(tmp_path):
+    """examples/two_ranks.py leaks on rank 1 only, and merges the reports of both ranks."""
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    done = subprocess.run(
+        [*command, "--nproc-per-node=2", ROOT / "examples" / "two_ranks.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    [page] = (tmp_path / "reports").glob("*-all-ranks-*.html")
+    report = cyclewatch.Report.load(page)
+    assert (ranks_of(report), report.missing_ranks) == ([0, 1], [])
+    [finding] = report.findings
+    assert [report.processes[each.process].rank for each in finding.by_process] == [1]
+    assert finding.cut.label == "closure:self"
