@@ -307,8 +307,8 @@ def _verdict(account: MemoryAccount, entries: list[Entry], growing: Sequence[Gro
     words = f"{start}, of which {format_bytes(size)} {label}{_after_colon(key, account)}"
     # What a program holds deserves a sentence even if something else is larger or avoidable.
     reachable = [each for each in largest if each[1].startswith("reachable: ")]
-    second = max(reachable, key=lambda each: each[2], default=chosen)
-    if chosen in reachable or second[2] < _NOTABLE * account.in_use:
+    second = max(reachable, key=lambda each: each[2], default=None)
+    if second is None or chosen in reachable or second[2] < _NOTABLE * account.in_use:
         return words
     key, label, size = second
     return f"{words}; {format_bytes(size)} are {label}{_after_colon(key, account)}"

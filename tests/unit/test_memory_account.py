@@ -157,6 +157,11 @@ def test_the_verdict_names_the_largest_line(categories, words):
     assert words in verdict(Measured(**categories))
 
 
+def test_the_verdict_names_a_line_once():
+    """If nothing is reachable, no second line deserves a sentence."""
+    assert verdict(Measured()).count("100 MiB") == 2  # in use, and its only line
+
+
 def test_the_verdict_on_memory_without_tensors():
     cached = verdict(Measured(parameter=10), allocated=10)
     assert "90.0 MiB free in whole segments (empty_cache() returns them): nothing is lost" in cached
