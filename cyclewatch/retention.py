@@ -137,7 +137,7 @@ def _holders(paths: list[Path], never_freed: str) -> str:
     if not paths:
         return "only reference cycles refer to it; gc.collect() would free it"
     lines = [str(path) for path in paths]
-    if _is_held_by_c_code(paths):
+    if is_held_by_c_code(paths):
         lines.append(
             "If nothing uses it anymore, a cycle through C++ code of torch may keep it alive: "
             "cyclewatch.never_freed(settle=0) shows the reference to cut."
@@ -187,7 +187,7 @@ def live_owners(
     min_bytes = integer_in("min_bytes", min_bytes, 0)
     names = device_names(devices, device)
     owners = _native.live_owners(names, min_bytes, top)
-    if _is_held_by_c_code(path for owner in owners for path in owner.held_by):
+    if is_held_by_c_code(path for owner in owners for path in owner.held_by):
         from cyclewatch.finding_warnings import log
 
         log(
@@ -222,7 +222,8 @@ def _log_smaller(owners: list[LiveOwner], min_bytes: int) -> None:
     )
 
 
-def _is_held_by_c_code(paths: Iterable[Path]) -> bool:
+def is_held_by_c_code(paths: Iterable[Path]) -> bool:
+    """Whether a path starts in C code, after torch, whose C++ code may be that, was imported."""
     return "torch" in sys.modules and any(path.root.kind == "C code" for path in paths)
 
 

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from cyclewatch._native import Report
 
 
+_LEAST_BYTES = 1 << 20
+_MOST_GROUPS = 100
+_WARNING = 30  # the level of logging
+
 # While readers run, a scan refers to the objects that it found, so another scan would consider
 # them alive.
 _lock = _thread.RLock()
@@ -145,7 +149,8 @@ def never_freed(
         source_lines: As in :func:`warn_tensor_cycles`.
 
     Returns:
-        A report that covers only this search.
+        A report that covers only this search. If it has no findings, but 1 MiB or more of tensors
+        are reachable from C code only, whose references cannot be examined, a warning is logged.
 
     Raises:
         ValueError: An argument is invalid.
@@ -163,8 +168,27 @@ def never_freed(
     update_roots()
     names = names_in(devices, "devices")
     with _lock:
-        return _native.never_freed(
+        report = _native.never_freed(
             names, excerpts if source_lines else None, torch_layout(), settle
+        )
+    if not report.findings:
+        _log_held_by_c_code(names)
+    return report
+
+
+def _log_held_by_c_code(names: list[str]) -> None:
+    """Say what the search cannot examine, because nothing found does not mean that all is well."""
+    from cyclewatch.finding_warnings import log
+    from cyclewatch.retention import is_held_by_c_code
+    from cyclewatch.wording import format_bytes
+
+    groups = _native.live_owners(names, _LEAST_BYTES, _MOST_GROUPS)
+    size = sum(each.nbytes for each in groups if is_held_by_c_code(each.held_by))
+    if size:
+        log(
+            _WARNING,
+            f"never_freed() found nothing, but C code holds {format_bytes(size)} of tensors, and "
+            "its references cannot be examined: cyclewatch.live_owners() shows the paths.",
         )
 
 

@@ -50,6 +50,9 @@ void bind_watch(pybind11::module_& module);
 
 // The functions for cyclewatch/process_watch.py, and those that act on all watches.
 void bind_process_watch(pybind11::module_& module);
+// Installs the hooks that learn of out-of-memory errors and failures, if that is possible by now.
+// The program may have imported a library or initialized CUDA since the last call.
+void observe_failures();
 
 // scan(), never_freed() and the lists of storages and owners.
 void bind_scan(pybind11::module_& module);

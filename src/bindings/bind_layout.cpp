@@ -58,4 +58,9 @@ device::TorchLayout layout_from(const py::dict& found) {
     return layout;
 }
 
+std::vector<std::string> failures_in(const py::dict& layout) {
+    return layout.contains("failures") ? layout["failures"].cast<std::vector<std::string>>()
+                                       : std::vector<std::string>();
+}
+
 }  // namespace cyclewatch::bindings

@@ -26,18 +26,6 @@ namespace {
 
 using watch::Dispatcher;
 
-// The program may have imported a library or initialized CUDA since the last call.
-void observe_failures() {
-    device::OwnerRegistry& registry = Dispatcher::instance().registry();
-    if (watch::can_install_failure_hooks()) {
-        registry.refresh();
-        if (!registry.empty()) {
-            watch::install_failure_hooks();
-        }
-    }
-    watch::attach_oom_observer();
-}
-
 std::atomic<int> failure_status{0};
 
 // Registered before the program starts, so it runs after the program's own exit handlers.
@@ -81,6 +69,17 @@ void bind_steps_and_calls(py::module_& module) {
 }
 
 }  // namespace
+
+void observe_failures() {
+    device::OwnerRegistry& registry = Dispatcher::instance().registry();
+    if (watch::can_install_failure_hooks()) {
+        registry.refresh();
+        if (!registry.empty()) {
+            watch::install_failure_hooks();
+        }
+    }
+    watch::attach_oom_observer();
+}
 
 void bind_process_watch(py::module_& module) {
     bind_steps_and_calls(module);

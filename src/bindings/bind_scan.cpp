@@ -19,11 +19,6 @@ namespace {
 using watch::Dispatcher;
 using watch::Watch;
 
-std::vector<std::string> failures_in(const py::dict& layout) {
-    return layout.contains("failures") ? layout["failures"].cast<std::vector<std::string>>()
-                                       : std::vector<std::string>();
-}
-
 watch::Settings scan_settings(const std::vector<std::string>& devices,
                               const py::object& read_source) {
     watch::Settings settings;

@@ -38,6 +38,8 @@ device::DeviceSelection selected(const std::vector<std::string>& devices);
 
 // Converts the result of cyclewatch.torch_proof.torch_layout().
 device::TorchLayout layout_from(const py::dict& found);
+// Why kinds of references in this result cannot be used: sentences.
+std::vector<std::string> failures_in(const py::dict& layout);
 
 inline constexpr const char* kShapeDoc =
     "The dimensions, outermost first; None if the owner has no shape.";

@@ -20,9 +20,7 @@
 namespace cyclewatch::retention {
 namespace {
 
-using capture::Utf8Text;
 using model::EdgeKind;
-using model::RemedyKind;
 
 // The call that copies a view, if the step leads from the view to the owner of its memory.
 std::string_view copy_of_view(const Step& step) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """never_freed(): cycles through torch's C++ objects, which no collection frees."""
 
+import ctypes
 import gc
 import json
 import os
@@ -328,6 +329,22 @@ def test_search_changes_nothing_but_the_objects_of_nodes():
 
 
 @needs_nodes
+def test_a_search_that_finds_nothing_names_what_c_code_holds(caplog):
+    """The references of a C type without garbage collection cannot be examined."""
+    reachable = torch.zeros(1 << 19)
+    assert not find().findings
+    assert not caplog.messages
+    held = [torch.zeros(1 << 19)]
+    pointer = ctypes.c_void_p(id(held))
+    ctypes.pythonapi.Py_IncRef(pointer)
+    del held
+    assert not find().findings
+    [message] = caplog.messages
+    ctypes.pythonapi.Py_DecRef(pointer)
+    assert message.startswith("never_freed() found nothing, but C code holds 2.0 MiB of tensors")
+    assert reachable is not None
+
+
 def test_node_of_a_view_is_not_replaced():
     base = torch.ones(8, requires_grad=True) * 2
     view = base[:4]
