@@ -60,6 +60,20 @@ bool belongs_to_owner(device::OwnerRegistry& registry, PyObject* array) {
     return false;
 }
 
+// Strong references, because functions of the library may release the GIL, so that other threads
+// may free objects.
+std::vector<python::OwnedRef> owners_among(device::OwnerRegistry& registry,
+                                           std::span<PyObject* const> objects) {
+    std::vector<python::OwnedRef> owners;
+    for (PyObject* const object : objects) {
+        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(object));
+        if (reader != nullptr && !reader->runs_user_code()) {
+            owners.push_back(python::borrow(object));
+        }
+    }
+    return owners;
+}
+
 // Returns no objects on free-threaded builds, because other threads could free them.
 std::vector<PyObject*> tracked_objects() {
     collector::TrackedObjects tracked;
@@ -96,15 +110,11 @@ std::vector<OwnerReference> library_references(device::OwnerRegistry& registry,
     const python::GcPause pause;  // the library may create objects
     std::vector<OwnerReference> found;
     std::vector<device::LibraryReference> references;
-    for (PyObject* const owner : owners) {
-        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(owner));
-        if (reader == nullptr || reader->runs_user_code()) {
-            continue;
-        }
+    for (const python::OwnedRef& owner : owners_among(registry, owners)) {
         references.clear();
-        reader->add_references(owner, references);
+        registry.reader_for(Py_TYPE(owner.get()))->add_references(owner.get(), references);
         for (const device::LibraryReference& reference : references) {
-            found.push_back({owner, reference});
+            found.push_back({owner.get(), reference});
         }
     }
     mark_complete(registry, found);
@@ -112,16 +122,15 @@ std::vector<OwnerReference> library_references(device::OwnerRegistry& registry,
 }
 
 std::vector<OwnerReference> library_references(device::OwnerRegistry& registry) {
-    const std::vector<PyObject*> tracked = tracked_objects();
-    std::vector<OwnerReference> found = library_references(registry, tracked);
-    const python::GcPause pause;
+    const std::vector<python::OwnedRef> held = owners_among(registry, tracked_objects());
     std::map<device::OwnerReader*, std::vector<PyObject*>> owners;
-    for (PyObject* const object : tracked) {
-        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(object));
-        if (reader != nullptr && !reader->runs_user_code()) {
-            owners[reader].push_back(object);
-        }
+    std::vector<PyObject*> all;
+    for (const python::OwnedRef& owner : held) {
+        all.push_back(owner.get());
+        owners[registry.reader_for(Py_TYPE(owner.get()))].push_back(owner.get());
     }
+    std::vector<OwnerReference> found = library_references(registry, all);
+    const python::GcPause pause;
     for (const auto& [reader, objects] : owners) {
         reader->add_graph_references(objects, found);
     }
@@ -136,12 +145,12 @@ std::vector<OwnerReference> memory_references(device::OwnerRegistry& registry, P
         belongs_to_owner(registry, target)) {
         return found;
     }
-    for (PyObject* const owner : tracked_objects()) {
-        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(owner));
+    for (const python::OwnedRef& owner : owners_among(registry, tracked_objects())) {
         device::OwnerReading reading;
-        if (reader != nullptr && !reader->runs_user_code() &&
-            reader->read(owner, reading) == device::ReadOutcome::owns && memory.contains(reading)) {
-            found.push_back({owner, {"shared memory", false, target}});
+        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(owner.get()));
+        if (reader->read(owner.get(), reading) == device::ReadOutcome::owns &&
+            memory.contains(reading)) {
+            found.push_back({owner.get(), {"shared memory", false, target}});
         }
     }
     return found;
