@@ -180,15 +180,15 @@ def _log_held_by_c_code(names: list[str]) -> None:
     """Say what the search cannot examine, because nothing found does not mean that all is well."""
     from cyclewatch.finding_warnings import log
     from cyclewatch.retention import is_held_by_c_code
-    from cyclewatch.wording import format_bytes
 
     groups = _native.live_owners(names, _LEAST_BYTES, _MOST_GROUPS)
     size = sum(each.nbytes for each in groups if is_held_by_c_code(each.held_by))
     if size:
         log(
             _WARNING,
-            f"never_freed() found nothing, but C code holds {format_bytes(size)} of tensors, and "
-            "its references cannot be examined: cyclewatch.live_owners() shows the paths.",
+            f"never_freed() found nothing, but C code holds {_native.format_bytes(size)} of "
+            "tensors, and its references cannot be examined: cyclewatch.live_owners() shows the "
+            "paths.",
         )
 
 

@@ -313,7 +313,7 @@ MEMORY = [
         "snapshot_has_annotations",
         "`dump_snapshot()` annotates the block of a leaked tensor in the history of torch 2.14 or "
         "newer, where `torch.cuda._memory_viz` shows the finding",
-        "the addresses and texts, with a simulated allocator",
+        NOT_APPLICABLE,
     ),
 ]
 

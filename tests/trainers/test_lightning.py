@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 lightning = pytest.importorskip("lightning", reason="needs requirements-trainers.txt")
 
 import cyclewatch  # noqa: E402
+from cyclewatch import out_of_memory  # noqa: E402
 from cyclewatch.integrations.lightning import CycleWatchCallback, FabricCallback  # noqa: E402
 
 STEPS = 6
@@ -165,7 +166,9 @@ def test_an_interrupted_training_ends_the_watch():
 
 
 @pytest.mark.filterwarnings("ignore::cyclewatch.TensorCycleWarning")
-def test_an_out_of_memory_error_has_a_report(tmp_path):
+def test_an_out_of_memory_error_has_a_report(tmp_path, monkeypatch):
+    # The report of an error that another test let torch's observer see.
+    monkeypatch.setattr(out_of_memory, "_observed", None)
     callback = CycleWatchCallback(devices="cpu")
     error = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
     with pytest.raises(torch.OutOfMemoryError) as caught:
