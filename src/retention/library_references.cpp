@@ -60,15 +60,20 @@ bool belongs_to_owner(device::OwnerRegistry& registry, PyObject* array) {
     return false;
 }
 
-// Strong references, because functions of the library may release the GIL, so that other threads
-// may free objects.
-std::vector<python::OwnedRef> owners_among(device::OwnerRegistry& registry,
-                                           std::span<PyObject* const> objects) {
-    std::vector<python::OwnedRef> owners;
+// Holds a strong reference, because functions of the library may release the GIL, so that other
+// threads may free objects.
+struct HeldOwner {
+    python::OwnedRef object;
+    device::OwnerReader* reader = nullptr;
+};
+
+std::vector<HeldOwner> owners_among(device::OwnerRegistry& registry,
+                                    std::span<PyObject* const> objects) {
+    std::vector<HeldOwner> owners;
     for (PyObject* const object : objects) {
         device::OwnerReader* const reader = registry.reader_for(Py_TYPE(object));
         if (reader != nullptr && !reader->runs_user_code()) {
-            owners.push_back(python::borrow(object));
+            owners.push_back({python::borrow(object), reader});
         }
     }
     return owners;
@@ -103,34 +108,37 @@ void mark_complete(device::OwnerRegistry& registry, std::vector<OwnerReference>&
     }
 }
 
-}  // namespace
-
-std::vector<OwnerReference> library_references(device::OwnerRegistry& registry,
-                                               std::span<PyObject* const> owners) {
+std::vector<OwnerReference> references_of(device::OwnerRegistry& registry,
+                                          std::span<const HeldOwner> owners) {
     const python::GcPause pause;  // the library may create objects
     std::vector<OwnerReference> found;
     std::vector<device::LibraryReference> references;
-    for (const python::OwnedRef& owner : owners_among(registry, owners)) {
+    for (const HeldOwner& owner : owners) {
         references.clear();
-        registry.reader_for(Py_TYPE(owner.get()))->add_references(owner.get(), references);
+        owner.reader->add_references(owner.object.get(), references);
         for (const device::LibraryReference& reference : references) {
-            found.push_back({owner.get(), reference});
+            found.push_back({owner.object.get(), reference});
         }
     }
     mark_complete(registry, found);
     return found;
 }
 
+}  // namespace
+
+std::vector<OwnerReference> library_references(device::OwnerRegistry& registry,
+                                               std::span<PyObject* const> owners) {
+    return references_of(registry, owners_among(registry, owners));
+}
+
 std::vector<OwnerReference> library_references(device::OwnerRegistry& registry) {
-    const std::vector<python::OwnedRef> held = owners_among(registry, tracked_objects());
-    std::map<device::OwnerReader*, std::vector<PyObject*>> owners;
-    std::vector<PyObject*> all;
-    for (const python::OwnedRef& owner : held) {
-        all.push_back(owner.get());
-        owners[registry.reader_for(Py_TYPE(owner.get()))].push_back(owner.get());
-    }
-    std::vector<OwnerReference> found = library_references(registry, all);
+    const std::vector<HeldOwner> held = owners_among(registry, tracked_objects());
+    std::vector<OwnerReference> found = references_of(registry, held);
     const python::GcPause pause;
+    std::map<device::OwnerReader*, std::vector<PyObject*>> owners;
+    for (const HeldOwner& owner : held) {
+        owners[owner.reader].push_back(owner.object.get());
+    }
     for (const auto& [reader, objects] : owners) {
         reader->add_graph_references(objects, found);
     }
@@ -145,12 +153,11 @@ std::vector<OwnerReference> memory_references(device::OwnerRegistry& registry, P
         belongs_to_owner(registry, target)) {
         return found;
     }
-    for (const python::OwnedRef& owner : owners_among(registry, tracked_objects())) {
+    for (const HeldOwner& owner : owners_among(registry, tracked_objects())) {
         device::OwnerReading reading;
-        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(owner.get()));
-        if (reader->read(owner.get(), reading) == device::ReadOutcome::owns &&
+        if (owner.reader->read(owner.object.get(), reading) == device::ReadOutcome::owns &&
             memory.contains(reading)) {
-            found.push_back({owner.get(), {"shared memory", false, target}});
+            found.push_back({owner.object.get(), {"shared memory", false, target}});
         }
     }
     return found;
