@@ -6,10 +6,11 @@ from __future__ import annotations
 import sys
 
 from cyclewatch import _native, oom_memory, wording
-from cyclewatch._native import format_bytes
+from cyclewatch._native import clean_text, format_bytes
 from cyclewatch.code_roots import update_roots
 from cyclewatch.configuration import read_configuration
 from cyclewatch.device_use import torch_use
+from cyclewatch.gpu_processes import other_processes
 from cyclewatch.memory_lines import (
     CACHED,
     CPP_ONLY,
@@ -20,11 +21,13 @@ from cyclewatch.memory_lines import (
     NEVER_FREED,
     OTHERS,
     PENDING,
+    PROCESSES,
     REST,
     DeviceUse,
     Entry,
     byte_table,
     cuda_entries,
+    key_of,
     process_entries,
     similar_paths,
 )
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from cyclewatch._native import Finding, GrowingOwner, LiveOwner
+    from cyclewatch._native import Finding, GrowingOwner, LiveOwner, Path, Report
     from cyclewatch.watches import Watch
 
 _MAX_HOLDERS = 10
@@ -55,14 +58,24 @@ _NEXT_STEPS = {
     "torch.cuda.empty_cache() returns it to the device",
     CPP_ONLY: "record torch's memory history and read it with cyclewatch snapshot, to see which "
     "calls allocated it",
+    PROCESSES: "end them, or select another device with CUDA_VISIBLE_DEVICES",
     OTHERS: "nvidia-smi lists the processes that use the device",
-    REST: "if it is arrays of a library, call cyclewatch.register_owner() for their type",
+    REST: "some is normal (importing torch takes about 220 MiB without CUDA); if it is arrays of a "
+    "library, call cyclewatch.register_owner() for their type",
+}
+# The remainder of a process that uses torch, but has little memory besides its tensors. Importing
+# torch 2.13 without CUDA takes 219 MiB, and a step of training 100 MiB more.
+_USUAL_REST = 320 << 20
+
+# How a sentence names the memory of a line whose label begins with "reachable: ".
+_REACHABLE = {
+    "saved for backward": "tensors saved for backward",
+    "other": "other reachable tensors",
 }
 
 
 # Categories of tensors that an autograd graph keeps alive.
 _OF_GRAPH = ("saved for backward", "activation")
-_DETACH = "if no backward() will use it, store `.detach()` of the tensor, or its `.item()`"
 
 
 class MemoryAccount:
@@ -116,21 +129,32 @@ class MemoryAccount:
 
     def __str__(self) -> str:
         rows = [*self.lines, (f"in use ({self.source})", self.in_use)]
-        rows += [] if self.total is None else [("total", self.total)]
-        if self.peak is not None:
-            on_cpu = self.device == "cpu"
-            rows.append(("peak of resident memory" if on_cpu else "peak of torch", self.peak))
-        parts = [
-            self.verdict,
-            byte_table((size, label) for label, size in rows),
-            *(each.to_text(rank).rstrip() for rank, each in enumerate(self.findings, 1)),
-        ]
+        parts = [self.verdict, byte_table((size, label) for label, size in rows)]
+        parts += [limits] if (limits := self._limits()) else []
+        large = [each for each in self.findings if self._is_notable(each)]
+        parts += [each.to_text(rank).rstrip() for rank, each in enumerate(large, 1)]
         if self.holders:
-            lines = wording.owner_lines(self.holders)
-            if self._omitted:
-                lines.append(f"  and {self._omitted:,} more groups")
+            lines = wording.owner_lines(self.holders, self._omitted)
             parts.append("\n".join(["Largest reachable tensors:", *lines]))
+        small = [clean_text(each.headline) for each in self.findings if each not in large]
+        if small:
+            parts.append("\n  ".join(["Dead, but less than 5 % of the memory of tensors:", *small]))
         return "\n\n".join(parts)
+
+    def _limits(self) -> str:
+        """What is not part of the sum: the capacity and the peak."""
+        of_peak = "resident memory" if self.device == "cpu" else "torch's allocations"
+        sizes = (("Total", self.total), (f"Peak of {of_peak} so far", self.peak))
+        return "\n".join(
+            f"{label}: {format_bytes(size)} ({size:,} bytes)"
+            for label, size in sizes
+            if size is not None
+        )
+
+    def _is_notable(self, finding: Finding) -> bool:
+        others = (REST, OTHERS, PROCESSES)
+        known = sum(size for key, _, size in self._entries if key not in others)
+        return finding.attributed_bytes >= _NOTABLE * known
 
     def __repr__(self) -> str:
         return f"<MemoryAccount of {self.device}: {format_bytes(self.in_use)} in use>"
@@ -184,7 +208,25 @@ def record(account: MemoryAccount, occasion: str, watch: Watch | None = None) ->
     watch = watch or active_watch()
     if watch is None:
         return
-    watch._native_watch.add_account(
+    watch._native_watch.add_account(_as_record(account, occasion))
+
+
+def report_of(memory: oom_memory.Memory, account: MemoryAccount, occasion: str) -> Report:
+    """A report of what has been measured, and of what the latest active watch has found.
+
+    `account`: its account, which has been recorded if there is a watch.
+    """
+    watch = active_watch()
+    base = memory.scan if watch is None else watch.report()
+    findings = [] if watch is None else base.findings
+    known = {each.signature for each in findings}
+    findings += [each for each in memory.findings if each.signature not in known]
+    record = _as_record(account, occasion)
+    return _native.account_report(base, findings, memory.owners, record)
+
+
+def _as_record(account: MemoryAccount, occasion: str) -> _native.AccountRecord:
+    return _native.AccountRecord(
         account.device,
         occasion,
         account.in_use,
@@ -216,9 +258,11 @@ def memory(device: object = None) -> MemoryAccount:
     active shows the account.
 
     Memory that is never freed is found if its cycle leads through hooks, views or gradients of
-    tensors or through NumPy arrays; :func:`never_freed` also follows autograd graphs.
+    tensors or through NumPy arrays. Once the program has called :func:`never_freed`, or a watch
+    with ``never_freed=True`` has ended a step, autograd graphs are followed, too, except during a
+    backward pass.
 
-    Takes about as long as eight collections.
+    Takes about as long as four to five collections.
 
     Args:
         device: "cpu", "cuda", "cuda:1", or a ``torch.device``. By default, the current CUDA device
@@ -230,8 +274,8 @@ def memory(device: object = None) -> MemoryAccount:
         RuntimeError, MemoryError: As in :func:`scan`.
 
     Examples:
-        >>> print(cyclewatch.memory("cpu").verdict)
-        cpu: ... in use...
+        >>> cyclewatch.memory("cpu").verdict.partition(",")[0]
+        '... in use on cpu'
     """
     account = measure(device)
     record(account, "request")
@@ -248,17 +292,23 @@ def measure(device: object = None) -> MemoryAccount:
         known = _native.device_record(index, 0) if torch_use(index) is None else None
         if torch_use(index) is None and (known is None or known.memory is None):
             raise ValueError(f"the program has not used {name}, or it is not the current device")
-    return of_measured(oom_memory.Memory(name, None))
+    return of_measured(oom_memory.Memory(name, None), with_processes=True)
 
 
-def of_measured(memory: oom_memory.Memory) -> MemoryAccount:
-    """The account of what has been measured."""
+def of_measured(memory: oom_memory.Memory, *, with_processes: bool = False) -> MemoryAccount:
+    """The account of what has been measured.
+
+    `with_processes`: ask NVML for the other processes. NVML releases the GIL, so not while torch
+    is allocating memory: another thread with the GIL may wait for the allocator.
+    """
     growing = _growing(memory.device)
     if memory.device == "cpu":
         return MemoryAccount(memory, growing=growing)
     index = int(memory.device.partition(":")[2])
     record = _native.device_record(index, memory.dead + memory.frozen + memory.never_freed)
-    return MemoryAccount(memory, DeviceUse(record, memory.torch), growing)
+    uuid = record.uuid if record is not None and with_processes else None
+    processes = None if uuid is None else other_processes(uuid)
+    return MemoryAccount(memory, DeviceUse(record, memory.torch, processes), growing)
 
 
 def _growing(device: str) -> list[GrowingOwner]:
@@ -291,7 +341,7 @@ def check_device_name(name: str) -> None:
 
 def _verdict(account: MemoryAccount, entries: list[Entry], growing: Sequence[GrowingOwner]) -> str:
     of_total = "" if account.total is None else f" of {format_bytes(account.total)}"
-    start = f"{account.device}: {format_bytes(account.in_use)}{of_total} in use"
+    start = f"{format_bytes(account.in_use)}{of_total} in use on {account.device}"
     largest = [each for each in entries if each[2] > 0]
     if not largest:
         return start
@@ -302,21 +352,49 @@ def _verdict(account: MemoryAccount, entries: list[Entry], growing: Sequence[Gro
     if growth is not None and growth.nbytes >= least:
         return f"{start}, of which {_growth_words(growth)}"
     if chosen is None or chosen[2] < _NOTABLE * account.in_use:
-        chosen = max(largest, key=lambda each: each[2])
-    key, label, size = chosen
-    words = f"{start}, of which {format_bytes(size)} {label}{_after_colon(key, account)}"
+        chosen = max(_unusual(largest, account), key=lambda each: each[2])
+    key, _, size = chosen
+    words = f"{start}, of which {format_bytes(size)} {_words(chosen)}{_after_colon(key, account)}"
     # What a program holds deserves a sentence even if something else is larger or avoidable.
     reachable = [each for each in largest if each[1].startswith("reachable: ")]
     second = max(reachable, key=lambda each: each[2], default=None)
     if second is None or chosen in reachable or second[2] < _NOTABLE * account.in_use:
         return words
-    key, label, size = second
-    return f"{words}; {format_bytes(size)} are {label}{_after_colon(key, account)}"
+    key, _, size = second
+    return f"{words}; {format_bytes(size)} are {_words(second)}{_after_colon(key, account)}"
+
+
+def _unusual(entries: list[Entry], account: MemoryAccount) -> list[Entry]:
+    """The entries without a remainder that is normal, if another one is notable."""
+    others = [each for each in entries if each[0] != REST]
+    rest = sum(each[2] for each in entries if each[0] == REST)
+    is_notable = any(each[2] >= _NOTABLE * account.in_use for each in others)
+    return others if is_notable and rest <= _USUAL_REST else entries
+
+
+def _words(entry: Entry) -> str:
+    key, label, _ = entry
+    return _REACHABLE.get(key, label.removeprefix("reachable: "))
 
 
 def _after_colon(key: str, account: MemoryAccount) -> str:
     step = _next_step(key, account)
     return f": {step}" if step else ""
+
+
+def _detaching(path: Path) -> str:
+    """How to free tensors that an autograd graph keeps, or that are kept together with one.
+
+    Without the graph, a tensor that the program itself stores is as large as with it.
+    """
+    last = str(path).rpartition(" -> ")[2]
+    carrier, graph, _ = last.partition(".grad_fn")
+    if not graph:
+        return f"{path.remedy}; " if path.remedy else ""
+    return (
+        f"if no backward() will use it, store `{carrier}.detach()` instead of `{carrier}`, or its "
+        "`.item()`; "
+    )
 
 
 def _growth_words(growth: GrowingOwner) -> str:
@@ -327,13 +405,9 @@ def _growth_words(growth: GrowingOwner) -> str:
     )
 
 
-def _key_of(finding: Finding) -> str:
-    return {"never": FROZEN, "uncollectable": NEVER_FREED}.get(finding.collected, DEAD)
-
-
 def _next_step(key: str, account: MemoryAccount) -> str:
     if key in (DEAD, FROZEN, NEVER_FREED):
-        of_key = [each for each in account.findings if _key_of(each) == key]
+        of_key = [each for each in account.findings if key_of(each) == key]
         return (of_key or account.findings)[0].remedy if account.findings else ""
     if key == FRAGMENTED:
         return FRAGMENTED_STEP
@@ -344,7 +418,7 @@ def _next_step(key: str, account: MemoryAccount) -> str:
     path = group.held_by[0]
     # The running training step needs what its own variables hold.
     if key == "other" or (key in _OF_GRAPH and path.root.kind != "local variable"):
-        step = path.remedy if key == "other" else f"{_DETACH}; {general}"
+        step = path.remedy if key == "other" else f"{_detaching(path)}{general}"
         held = f"{path}{similar_paths(group)}"
         return f"the largest group, {format_bytes(group.nbytes)}, is held by {held}" + (
             f"; {step}" if step else ""

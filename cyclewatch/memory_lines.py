@@ -5,19 +5,22 @@ from __future__ import annotations
 
 import sys
 
+from cyclewatch import _native
 from cyclewatch._native import format_bytes
+from cyclewatch.gpu_processes import process_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cyclewatch._native import DeviceRecord, LiveOwner
+    from cyclewatch._native import DeviceRecord, Finding, LiveOwner
     from cyclewatch.device_use import TorchUse
     from cyclewatch.oom_memory import Memory
 
 DEAD, FROZEN, NEVER_FREED = "dead", "frozen", "never freed"
 FRAGMENTED, CACHED, PENDING, CPP_ONLY = "fragmented", "cached", "pending", "C++ only"
-OTHERS, REST = "others", "rest"
+PROCESSES, OTHERS, REST = "processes", "others", "rest"
+_MOST_PROCESSES = 4  # that are named
 FRAGMENTED_STEP = (
     "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or allocate the largest tensors first"
 )
@@ -44,10 +47,17 @@ class DeviceUse:
         in_use: The bytes in use by all processes, or else those that torch has reserved.
         source: How `in_use` was measured.
         peak: The most bytes that torch has allocated at one time; None if unknown.
+        processes: The other processes that use the device, and their bytes; None if unknown.
     """
 
-    def __init__(self, record: DeviceRecord | None, torch: TorchUse | None) -> None:
+    def __init__(
+        self,
+        record: DeviceRecord | None,
+        torch: TorchUse | None,
+        processes: list[tuple[int, int]] | None = None,
+    ) -> None:
         """Store the values. At least one of `torch` and `record.memory` must be known."""
+        self.processes = processes
         self.torch = torch
         self.peak = None if torch is None else torch.peak
         self.parts = None if record is None else record.memory
@@ -87,7 +97,17 @@ def cuda_entries(memory: Memory, use: DeviceUse) -> list[Entry]:
             ("pool cache", "cached by the pool of cudaMallocAsync()", use.parts.pool_cache),
             ("graphs", "reserved for captured CUDA graphs", use.parts.graphs),
         ]
-    return _bounded(entries, use.in_use)
+    unexplained = "used by CUDA contexts, other libraries and other processes"
+    if use.parts is not None and use.processes is not None:
+        unexplained = "used by the CUDA context of this process and other libraries"
+        total = sum(size for _, size in use.processes)
+        entries.append((PROCESSES, _process_words(use.processes), total))
+    return _bounded(entries, use.in_use, unexplained)
+
+
+def key_of(finding: Finding) -> str:
+    """The key of the line that contains the memory of a finding for dead cycles."""
+    return {"never": FROZEN, "uncollectable": NEVER_FREED}.get(finding.collected, DEAD)
 
 
 def free_entries(torch: TorchUse | None) -> list[Entry]:
@@ -107,23 +127,33 @@ def free_entries(torch: TorchUse | None) -> list[Entry]:
 
 def byte_table(rows: Iterable[tuple[int, str]]) -> str:
     """Rows of a size and its label: rounded, as in all sentences, and in bytes, which add up."""
-    listed = [(_rounded(size), f"{size:,}", label) for size, label in rows]
-    width = max(len(size) for _, size, _ in listed)
+    listed = [(rounded(size), f"{size:,}", label) for size, label in rows]
+    width = max(len(exact) for _, exact, _ in listed)
     return "Bytes:\n" + "\n".join(
-        f"  {rounded:>9}  {size:>{width}}  {label}" for rounded, size, label in listed
+        f"  {short:>9}  {exact:>{width}}  {label}" for short, exact, label in listed
     )
 
 
-def _rounded(size: int) -> str:
+def rounded(size: int) -> str:
+    """A size as in all sentences; a remainder may be negative."""
     return f"{'-' * (size < 0)}{format_bytes(abs(size))}"
 
 
 def similar_paths(group: LiveOwner) -> str:
     """Says that the path shown is one of several, if it is."""
-    return f" (one of {group.count:,} such paths)" if group.count > 1 else ""
+    return _native.similar_paths(str(group.held_by[0]), group.count)
 
 
-def _bounded(entries: list[Entry], in_use: int) -> list[Entry]:
+def _process_words(processes: list[tuple[int, int]]) -> str:
+    names = [
+        f"{process_name(pid)} {format_bytes(size)}" for pid, size in processes[:_MOST_PROCESSES]
+    ]
+    names += ["..."] if len(processes) > _MOST_PROCESSES else []
+    plural = "es" * (len(processes) != 1)
+    return f"used by {len(processes)} other process{plural}: {', '.join(names)}"
+
+
+def _bounded(entries: list[Entry], in_use: int, unexplained: str) -> list[Entry]:
     """Add what no entry explains. The sources are read one after the other, so that they may
     contradict each other slightly; no entry exceeds what is left."""
     rest = in_use
@@ -134,7 +164,7 @@ def _bounded(entries: list[Entry], in_use: int) -> list[Entry]:
         if taken:
             bounded.append((key, label, taken))
     if rest:
-        bounded.append((OTHERS, "used by CUDA contexts, other libraries and other processes", rest))
+        bounded.append((OTHERS, unexplained, rest))
     return bounded
 
 
@@ -175,7 +205,10 @@ def dead_words(memory: Memory) -> str:
 def frozen_words(memory: Memory) -> str:
     """The label of memory in frozen cycles."""
     plural = "s" * (memory.frozen_cycles != 1)
-    return f"dead in {memory.frozen_cycles} frozen cycle{plural} (gc.unfreeze() first)"
+    return (
+        f"dead in {memory.frozen_cycles} frozen cycle{plural} "
+        "(call gc.unfreeze(), then gc.collect())"
+    )
 
 
 def never_freed_words(memory: Memory) -> str:

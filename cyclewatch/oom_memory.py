@@ -5,18 +5,16 @@ from __future__ import annotations
 
 import contextlib
 
-from cyclewatch import _native
 from cyclewatch.device_use import TorchUse, torch_use
 from cyclewatch.oom_errors import is_device_error, requested_bytes, torch_module
-from cyclewatch.scanning import scan
-from cyclewatch.source_lines import excerpts
-from cyclewatch.torch_proof import is_free_threaded, tensor_layout
+from cyclewatch.scanning import memory_use, scan
+from cyclewatch.torch_proof import is_free_threaded, memory_layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cyclewatch._native import Finding, Report, Storages
+    from cyclewatch._native import Finding, Report
 
 # Address space for the examination, whose own allocations could otherwise fail, too.
 _RESERVE = 64 << 20  # bytes
@@ -38,9 +36,10 @@ class Memory:
         frozen: The bytes of tensors in frozen cycles (``gc.freeze()``), which no collection frees.
         frozen_cycles: The number of frozen cycles.
         never_freed: The bytes of tensors in cycles that no collection frees, because they lead
-            through hooks, views, gradients or NumPy arrays. Cycles through autograd nodes are not
-            searched for.
+            through hooks, views, gradients or NumPy arrays. Cycles through autograd nodes are
+            searched for only if the program has called ``never_freed()``.
         never_freed_cycles: The number of these cycles.
+        scan: The report of the scan that found the dead and frozen cycles.
         findings: The findings for the dead, the frozen and the never freed cycles.
         torch: What torch's allocator has reserved; None on the CPU, or if unknown.
         owners: The reachable tensors, grouped by type, shape, dtype and path, largest first.
@@ -61,13 +60,11 @@ class Memory:
         """
         self.device = device
         self.requested = requested
-        known = _native.Storages()
-        never_freed = [] if in_allocation or is_free_threaded() else _never_freed(device, known)
-        self.owners = _native.live_owners([device], show_keys=False, known=known)
-        found = scan(devices=device)
+        layout = None if in_allocation or is_free_threaded() else memory_layout()
+        found, never_freed, self.owners = memory_use(device, layout)
         has_frozen = any(each.collected == "never" for each in found.findings)
         self._add_cycles(
-            found, scan(devices=device, frozen=False) if has_frozen else found, never_freed
+            found, scan(devices=device, frozen=False) if has_frozen else found, never_freed.findings
         )
         self.torch: TorchUse | None = None
         self.peak: int | None = None
@@ -87,8 +84,8 @@ class Memory:
             unfrozen: A scan without the frozen objects.
             never_freed: The findings for cycles that no collection frees.
         """
-        dead = [each for each in found.findings if each.collected != "uncollectable"]
-        dead = dead if found.retained_bytes else []
+        self.scan = found
+        dead = found.findings if found.retained_bytes else []
         self.dead = sum(each.attributed_bytes for each in dead)
         self.cycles = _cycles_in(dead)
         self.frozen = self.frozen_cycles = 0
@@ -128,14 +125,6 @@ def release_reserve() -> None:
     if _reserve is not None:
         _reserve.close()
         _reserve = None
-
-
-def _never_freed(device: str, known: Storages) -> list[Finding]:
-    """The cycles that no collection frees. Adds their storages to `known`.
-
-    Reads no autograd nodes, because other threads may be running a backward pass.
-    """
-    return _native.never_freed([device], excerpts, tensor_layout(), 0, known).findings
 
 
 def _cycles_in(findings: list[Finding]) -> int:

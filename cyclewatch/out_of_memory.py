@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _ERROR = 40  # logging.ERROR
 _NOTE = "cyclewatch: "
+_OCCASION = "out of memory"
 _MOST_NAMES = 1000  # of report files in a folder
 
 # The active autopsies, oldest first; the last one decides where the report is written.
@@ -37,19 +38,22 @@ _observed: tuple[oom_memory.Memory, str | None] | None = None
 class oom_autopsy:  # noqa: N801 - used like a function, as in contextlib
     """Context manager that reports memory use if its block runs out of memory.
 
-    Writes the report ``cyclewatch-<script>-<pid>-oom.txt`` if an out-of-memory error propagates out
-    of the block, or ends the program or a thread while the block runs. For the recognized errors,
-    see :func:`retry_on_oom`. Also adds a note with the path of the report to the exception
-    (``add_note()``), so that every traceback shows the path::
+    Writes the report ``cyclewatch-<script>-<pid>-oom.txt`` and the page
+    ``cyclewatch-<script>-<pid>-oom.html`` if an out-of-memory error propagates out of the block, or
+    ends the program or a thread while the block runs. For the recognized errors, see
+    :func:`retry_on_oom`. Also adds a note with the paths of both to the exception
+    (``add_note()``), so that every traceback shows them::
 
         with cyclewatch.oom_autopsy():
             train()
 
     The report shows how many bytes were requested and how many were in use. The bytes in use are
     broken down into bytes reachable from Python, bytes in dead cycles that a collection would free,
-    and the rest. The report also contains the cards of these cycles and the largest reachable
-    tensors. No garbage is collected. Tensors of the failed step are still reachable, because the
-    traceback of the exception refers to them.
+    and the rest. The first line names the reference to cut and the path of the largest reachable
+    group. The report also contains the cards of these cycles and the largest reachable tensors; the
+    page also shows what the latest active watch, if any, has found so far. No garbage is
+    collected. Tensors of the failed step are still reachable, because the traceback of the
+    exception refers to them.
 
     On a CUDA device, the bytes in use are the bytes that torch's allocator has allocated. On the
     CPU, the bytes in use are the resident memory of the process, or its address space if
@@ -248,10 +252,10 @@ def _report(error: BaseException) -> str:
     else:
         memory = oom_memory.examine(error)
         path = _write(_active[-1], wording.oom_report(memory)) if _active else None
-    _record(memory)
+    page = _record(memory)
     line = wording.oom_headline(memory)
-    if path is not None:
-        line += f"; report: {path}"
+    line += "" if page is None else f"; page: {page}"
+    line += "" if path is None else f"; report: {path}"
     kind, _, index = memory.device.partition(":")
     if _active and kind == "cuda":
         snapshot = _snapshot_path(_active[-1], int(index))
@@ -259,14 +263,23 @@ def _report(error: BaseException) -> str:
     return line
 
 
-def _record(memory: oom_memory.Memory) -> None:
-    """Add the account to the report of the active watch, if any."""
+def _record(memory: oom_memory.Memory) -> str | None:
+    """Add the account to the report of the active watch, if any.
+
+    Also writes a page. Returns its path, or None.
+    """
     from cyclewatch import memory_account  # late: `import cyclewatch` must be fast
 
     try:
-        memory_account.record(memory_account.of_measured(memory), "out of memory")
+        account = memory_account.of_measured(memory)
+        memory_account.record(account, _OCCASION)
+        if not _active:
+            return None
+        report = memory_account.report_of(memory, account, _OCCASION)
+        return _write_in_folder(_active[-1], report.to_html().encode(), ".html")
     except Exception as problem:
         log(_ERROR, f"no account of the memory: {type(problem).__name__}: {problem}")
+    return None
 
 
 def _snapshot_path(autopsy: oom_autopsy, device: int) -> str | None:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from cyclewatch._native import Finding, GrowingOwner
+    from cyclewatch._native import Finding, GrowingOwner, LiveOwner
+    from cyclewatch.memory_account import MemoryAccount
 
 FAILED = 1  # exit status with --fail
 
@@ -114,10 +115,15 @@ class ProcessWatch:
         for setting, call in (
             ("collect_every", collecting.GC_COLLECT),
             ("scan_every", native.scan_if_not_collected),
-            ("census_every", native.take_census),
+            ("census_every", self._take_census),
         ):
             if settings[setting]:
                 _native.call_every(settings[setting], share, call)
+
+    def _take_census(self) -> None:
+        """Also add an account, so that a page that follows the report shows it."""
+        self._watch._native_watch.take_census()
+        self._record_memory("request")
 
     def _finish(self) -> None:
         if self._finished == os.getpid():
@@ -137,9 +143,9 @@ class ProcessWatch:
         if self._watch.active and self._settings["never_freed"]:
             # No step follows, so nothing needs to settle.
             self._watch._native_watch.find_never_freed(torch_layout(), 0)
-        hidden = []
+        account = None
         if self._watch.active and not self._settings["no_exit_scan"]:
-            hidden = self._record_memory()
+            account = self._record_memory("end")
         self._watch._native_watch.finish()
         self._watch.stop()
         self._print_failures()
@@ -153,7 +159,11 @@ class ProcessWatch:
         if self._settings["quiet"]:
             return
         known = {each.signature for each in report.findings}
-        hidden = [each for each in hidden if each.signature not in known]
+        hidden = [
+            each
+            for each in ([] if account is None else account.findings)
+            if each.collected == "uncollectable" and each.signature not in known
+        ]
         if findings or report.growing:
             self._print_findings(findings, report.growing)
             if hidden:
@@ -162,22 +172,30 @@ class ProcessWatch:
             self._print_with_paths(hidden_line(hidden), self._watch.report_paths)
         elif not is_child and not is_worker() and (self._is_run or self._is_named):
             self._print_with_paths(clean_line(report), self._watch.report_paths)
+            if self._settings["never_freed"] and account is not None:
+                self._print_held_by_c_code(account.holders)
         self._print_snapshot()
 
-    def _record_memory(self) -> list[Finding]:
-        """Add an account to the report, and return its findings that no collection frees."""
+    def _print_held_by_c_code(self, holders: list[LiveOwner]) -> None:
+        from cyclewatch.scanning import held_by_c_code
+
+        if sentence := held_by_c_code(holders):
+            _print(f"{prefix()}{sentence}")
+
+    def _record_memory(self, occasion: str) -> MemoryAccount | None:
+        """Add an account to the report."""
         import gc
 
         from cyclewatch import memory_account
 
         try:
-            if len(gc.get_objects()) <= _MOST_OBJECTS:
-                account = memory_account.measure()
-                memory_account.record(account, "end", self._watch)
-                return [each for each in account.findings if each.collected == "uncollectable"]
+            if len(gc.get_objects()) > _MOST_OBJECTS:
+                return None
+            account = memory_account.measure()
+            memory_account.record(account, occasion, self._watch)
         except Exception:  # for example, other threads created objects during every attempt
-            return []
-        return []
+            return None
+        return account
 
     def _print_snapshot(self) -> None:
         recording = self._watch._snapshot

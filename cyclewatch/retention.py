@@ -138,10 +138,7 @@ def _holders(paths: list[Path], never_freed: str) -> str:
         return "only reference cycles refer to it; gc.collect() would free it"
     lines = [str(path) for path in paths]
     if is_held_by_c_code(paths):
-        lines.append(
-            "If nothing uses it anymore, a cycle through C++ code of torch may keep it alive: "
-            "cyclewatch.never_freed(settle=0) shows the reference to cut."
-        )
+        lines.append(f"If nothing uses it anymore, {_owner_in_c_code('it')}.")
     return "\n    ".join(lines)
 
 
@@ -187,14 +184,15 @@ def live_owners(
     min_bytes = integer_in("min_bytes", min_bytes, 0)
     names = device_names(devices, device)
     owners = _native.live_owners(names, min_bytes, top)
-    if is_held_by_c_code(path for owner in owners for path in owner.held_by):
+    if is_held_by_c_code(
+        path for owner in owners for path in owner.held_by if path.remedy is None or path.cut
+    ):
         from cyclewatch.finding_warnings import log
 
         log(
             _WARNING,
-            "live_owners(): C code holds some of the tensors. If nothing uses them anymore, a "
-            "cycle through C++ code of torch may keep them alive: "
-            "cyclewatch.never_freed(settle=0) shows the reference to cut.",
+            "live_owners(): C code holds some of the tensors. If nothing uses them anymore, "
+            f"{_owner_in_c_code('them')}.",
         )
     if not owners and min_bytes > 0:
         _log_smaller(_native.live_owners(names, 0, _MAX_GROUPS), min_bytes)
@@ -222,9 +220,29 @@ def _log_smaller(owners: list[LiveOwner], min_bytes: int) -> None:
     )
 
 
+def _owner_in_c_code(pronoun: str) -> str:
+    from cyclewatch import scanning
+
+    if scanning.last_search_found_nothing:
+        return (
+            f"an object of a library may keep {pronoun}, such as a traced module, a session or a "
+            "connection: the last never_freed() has found no cycle through C++ code of torch; "
+            "cyclewatch.never_freed(settle=0) shows a cycle that was created since"
+        )
+    return (
+        f"a cycle through C++ code of torch may keep {pronoun} alive: "
+        "cyclewatch.never_freed(settle=0) shows the reference to cut"
+    )
+
+
 def is_held_by_c_code(paths: Iterable[Path]) -> bool:
     """Whether a path starts in C code, after torch, whose C++ code may be that, was imported."""
-    return "torch" in sys.modules and any(path.root.kind == "C code" for path in paths)
+    return "torch" in sys.modules and starts_in_c_code(paths)
+
+
+def starts_in_c_code(paths: Iterable[Path]) -> bool:
+    """Whether only C code holds the first object of a path."""
+    return any(path.root.kind == "C code" for path in paths)
 
 
 def _search(caller: str, obj_or_weakref: object, paths: int) -> tuple[list[Path], bool, str]:

@@ -11,17 +11,18 @@ from cyclewatch.arguments import check_boolean, integer_in, names_in
 from cyclewatch.code_roots import update_roots
 from cyclewatch.configuration import read_configuration
 from cyclewatch.source_lines import excerpts
-from cyclewatch.torch_proof import require_gil, torch_layout
+from cyclewatch.torch_proof import note_search, require_gil, torch_layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
-    from cyclewatch._native import Report
+    from cyclewatch._native import LiveOwner, Report
 
 
 _LEAST_BYTES = 1 << 20
-_MOST_GROUPS = 100
+last_search_found_nothing = False  # by never_freed(settle=0)
 _WARNING = 30  # the level of logging
 
 # While readers run, a scan refers to the objects that it found, so another scan would consider
@@ -111,6 +112,21 @@ def scan_storages(
         return _native.scan_storages(devices, excerpts)
 
 
+def memory_use(
+    device: str, layout: dict[str, Any] | None
+) -> tuple[Report, Report, list[LiveOwner]]:
+    """The dead cycles, the cycles that no collection frees, and the groups of reachable tensors.
+
+    Takes less time than :func:`scan`, :func:`never_freed` and :func:`live_owners` one after the
+    other. The first report omits the cycles through NumPy arrays. Without `layout`, the second
+    has no findings.
+    """
+    read_configuration()
+    update_roots()
+    with _lock:
+        return _native.memory_use([device], excerpts, layout)
+
+
 def never_freed(
     *,
     settle: int = 2,
@@ -131,12 +147,15 @@ def never_freed(
 
     Nothing is freed, and no hook runs. torch creates a Python object for each autograd node that
     is examined; the object lives as long as the node. A note in the report counts these objects.
-    The search takes about as long as ``gc.collect()``, plus up to 20 microseconds per node.
+    The search takes about as long as two collections, plus up to 20 microseconds per node that
+    it has not examined before. If it finds nothing, but C code holds 1 MiB or more of tensors, it
+    takes twice as long.
 
     An unfinished autograd graph may contain such cycles for a short time. A storage is therefore
-    reported only if the last `settle` calls also found it, or if the last call found it and more
-    storages of its size than the call before. Other storages are suspected, and counted in a
-    note. Call this function between training steps, when no backward pass is running.
+    reported only if the last `settle` calls also found it, or if the last call also found it and
+    this call finds more storages of its size. Other storages are suspected, and counted in a
+    note. Call this function between training steps, when no backward pass is running. While another
+    thread runs one, only NumPy arrays are examined, and a note says so.
 
     How torch stores a reference is verified in this process before it is used. If this fails, as
     for an unknown version of torch, a note says which kind of reference is not followed. Cycles
@@ -162,34 +181,40 @@ def never_freed(
         >>> cyclewatch.never_freed(settle=0, devices="cpu").findings
         []
     """
+    global last_search_found_nothing
     settle = integer_in("settle", settle, 0, (1 << 31) - 1)
     require_gil()
+    note_search()
     read_configuration()
     update_roots()
     names = names_in(devices, "devices")
     with _lock:
-        report = _native.never_freed(
-            names, excerpts if source_lines else None, torch_layout(), settle
+        report, live = _native.never_freed_or_live(
+            names, excerpts if source_lines else None, torch_layout(), settle, _LEAST_BYTES
         )
-    if not report.findings:
-        _log_held_by_c_code(names)
+    last_search_found_nothing = settle == 0 and not report.findings
+    if sentence := held_by_c_code(live):
+        from cyclewatch.finding_warnings import log
+
+        log(_WARNING, sentence)
     return report
 
 
-def _log_held_by_c_code(names: list[str]) -> None:
-    """Say what the search cannot examine, because nothing found does not mean that all is well."""
-    from cyclewatch.finding_warnings import log
-    from cyclewatch.retention import is_held_by_c_code
+def held_by_c_code(live: list[LiveOwner]) -> str:
+    """What the search cannot examine, because nothing found does not mean that all is well.
 
-    groups = _native.live_owners(names, _LEAST_BYTES, _MOST_GROUPS)
-    size = sum(each.nbytes for each in groups if is_held_by_c_code(each.held_by))
-    if size:
-        log(
-            _WARNING,
-            f"never_freed() found nothing, but C code holds {_native.format_bytes(size)} of "
-            "tensors, and its references cannot be examined: cyclewatch.live_owners() shows the "
-            "paths.",
-        )
+    Returns "" if this is less than 1 MiB. `live`: the groups of reachable tensors.
+    """
+    from cyclewatch.retention import starts_in_c_code
+
+    size = sum(each.nbytes for each in live if starts_in_c_code(each.held_by))
+    if size < _LEAST_BYTES:
+        return ""
+    return (
+        f"never_freed() found nothing, but C code holds {_native.format_bytes(size)} of tensors, "
+        "and its references cannot be examined. cyclewatch.live_owners() shows what C code refers "
+        "to; a method such as close() may end that."
+    )
 
 
 def dead_bytes(*, generation: int = 2, frozen: bool = True) -> dict[str, int]:

@@ -198,8 +198,8 @@ SETTINGS = (
         "census_every",
         kinds.SECONDS,
         None,
-        "list the reachable tensors at this interval, within the budget, and report "
-        "groups of tensors whose memory use grows; the census runs on the main thread",
+        "list the reachable tensors and account for the memory in use at this interval, within "
+        "the budget, and report groups of tensors whose memory use grows; runs on the main thread",
         RUN,
     ),
     Setting(
@@ -278,7 +278,7 @@ SETTINGS = (
         "no_oom",
         kinds.SWITCH,
         False,
-        "do not write an -oom.txt report if the program ends with an out-of-memory error",
+        "do not write an -oom.txt report and page if the program ends with an out-of-memory error",
         RUN,
     ),
     Setting(
@@ -405,7 +405,8 @@ SETTINGS = (
         kinds.SWITCH,
         False,
         "also find the tensors in cycles that no collection frees, because they lead through "
-        "torch's C++ objects or NumPy arrays; examines the whole heap twice per test",
+        "torch's C++ objects or NumPy arrays; examines the whole heap twice per test; on the "
+        "command line, implies --cyclewatch unless the ini file sets another mode",
         PYTEST,
     ),
     Setting(

@@ -10,8 +10,8 @@ reference that cannot be verified is not used, so a cycle through it counts as a
 
 from __future__ import annotations
 
+import _thread
 import sys
-import sysconfig
 
 from cyclewatch.layout_proof import WORD, Memory, UnverifiedError, check
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 _MOST_WORDS = 64  # words of a node that are searched
+_CHANGED_WORDS = 128  # words of a CopySlices node that are searched
 _TENSOR_WORDS = 24  # words of a tensor that are searched
+_SAVED_WORDS = 16  # words of a SavedVariable that are searched
 _COPIES = 3  # references that an experiment makes
 
 
@@ -177,6 +179,82 @@ class _Experiments:
         outputs[0].detach_()
         check(node_of(outputs[0]) == 0, "the node of a detached tensor")
 
+    def unwrapped_nodes(self) -> None:
+        """The references of a node without a Python object: `next_functions` and `variable`."""
+        leaf = self._leaf()
+        first, second = leaf * 2, leaf * 3
+        nodes = [(first + second).grad_fn, first.exp().grad_fn, first.view(-1).grad_fn]
+        places: set[tuple[int, int]] | None = None
+        for node in nodes:
+            expected = [self._node_address(next_node) for next_node, _ in node.next_functions]
+            words = self._memory.words(self._node_address(node), _MOST_WORDS)
+            found = {
+                (i * WORD, stride)
+                for i in range(len(words) - 1)
+                for stride in (2 * WORD, 3 * WORD, 4 * WORD)
+                if words[i] and words[i + 1] == words[i] + stride * len(expected)
+                if self._edges(words[i], stride, len(expected)) == expected
+            }
+            places = found if places is None else places & found
+        check(places is not None and len(places) == 1, "the next nodes of a node")
+        leaves = [self._leaf() for _ in range(_COPIES)]
+        offsets: set[int] | None = None
+        types = set()
+        for each in leaves:
+            output = each * 2
+            accumulate = output.grad_fn.next_functions[0][0]
+            words = self._memory.words(self._node_address(accumulate), _MOST_WORDS)
+            types.add(words[0])
+            held = {i * WORD for i, word in enumerate(words) if word == each._cdata}
+            offsets = held if offsets is None else offsets & held
+        check(offsets is not None and len(offsets) == 1, "the variable of AccumulateGrad")
+        check(len(types) == 1, "the class of AccumulateGrad")
+        check(self._memory.word(self._node_address(nodes[0])) not in types, "the class of a node")
+        self.layout["next_nodes"] = places.pop()  # type: ignore[union-attr]
+        self.layout["accumulate_grad"] = (types.pop(), offsets.pop())  # type: ignore[union-attr]
+        self._count_without_wrapper(leaf)
+
+    def copied_slices(self) -> None:
+        """The node of the operation that changed a view, to which only CopySlices refers."""
+        offset, stride = self.layout["next_nodes"]
+        places: set[int] | None = None
+        types = set()
+        for _ in range(_COPIES):
+            value = self._leaf() * 2
+            expected = self._node_address(value.grad_fn)
+            before = self._memory.strong(expected)
+            base = self._torch.zeros(2, 2, device="cpu")
+            base[0] = value
+            address = self._node_address(base.grad_fn)
+            # One reference of CopySlices, and one of the node that only CopySlices refers to.
+            check(self._memory.strong(expected) == before + 2, "the node of a changed view")
+            words = self._memory.words(address, _CHANGED_WORDS)
+            types.add(words[0])
+            found = set()
+            for i, word in enumerate(words):
+                if self._try_words(word + WORD, 1) and self._memory.strong(word) == 1:
+                    begin, end = self._try_words(word + offset, 2) or (0, 0)
+                    count = min((end - begin) // stride, 4)
+                    found |= {i * WORD} if expected in self._edges(begin, stride, count) else set()
+            places = found if places is None else places & found
+        check(places is not None and len(places) == 1, "the node of a changed view")
+        check(len(types) == 1, "the class of the node of a changed view")
+        self.layout["copy_slices"] = (types.pop(), places.pop())  # type: ignore[union-attr]
+
+    def _edges(self, begin: int, stride: int, count: int) -> list[int]:
+        return [word for i in range(count) for word in self._try_words(begin + i * stride, 1)]
+
+    def _count_without_wrapper(self, leaf: Any) -> None:
+        """A node that only a tensor refers to, and that has no Python object, has one reference."""
+        in_tensor, in_meta = self.layout["node_in_tensor"]
+        view = leaf.view(-1)
+        address = self._memory.word(self._memory.word(view._cdata + in_tensor) + in_meta)
+        check(self._memory.strong(address) == 1, "the count of a node without a Python object")
+        consumers = [view * 3 for _ in range(_COPIES)]
+        check(self._memory.strong(address) == 1 + _COPIES, "the consumers of a node")
+        consumers.clear()
+        check(self._memory.strong(address) == 1, "the count of a node without a Python object")
+
     def packed(self) -> None:
         """Saved tensors with hooks: both hooks, the packed object, and the node of the input."""
         offset = self.layout["saved_in_wrapper"]
@@ -205,19 +283,19 @@ class _Experiments:
         grown = [self._node_count(inner.grad_fn), self._node_count(accumulate)]
         # Two next_functions and two saved tensors each.
         check(grown == [each + 4 for each in counts], "the node of a saved tensor")
-        node_address = self._node_address(inner.grad_fn)
-        accumulate_address = self._node_address(accumulate)
-        found = []
-        for output in (of_node, of_leaf):
-            wrapper = output.grad_fn._raw_saved_self
-            words = self._memory.words(self._memory.word(id(wrapper) + offset), 16)
-            found.append(words)
-        nodes = {
-            i * WORD
-            for words, address in zip(found, (node_address, accumulate_address), strict=True)
-            for i, word in enumerate(words)
-            if word == address
-        }
+        # Memory behind the end of a SavedVariable may contain the same addresses by chance.
+        with self._torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+            outputs = [(of_node, of_leaf), *((inner * inner, leaf * leaf) for _ in range(_COPIES))]
+        found = [self._saved_words(output.grad_fn._raw_saved_self, offset) for output in outputs[0]]
+        nodes: set[int] = set()
+        for i, node in enumerate((inner.grad_fn, accumulate)):
+            address = self._node_address(node)
+            places = set(range(_SAVED_WORDS))
+            for output in outputs:
+                words = self._saved_words(output[i].grad_fn._raw_saved_self, offset)
+                places &= {at for at, word in enumerate(words) if word == address}
+            check(len(places) == 1, "the node of a saved tensor")
+            nodes.add(places.pop() * WORD)
         check(len(nodes) == 2, "the node of a saved tensor")
         expected = (id(pack), id(unpack), id(packed))
         for i, word in enumerate(found[0]):
@@ -232,6 +310,9 @@ class _Experiments:
                 check(self._try_words(found[1][i], 1) == (hooks[0],), "saved tensor hooks")
                 return
         raise UnverifiedError("the hooks of a saved tensor")
+
+    def _saved_words(self, wrapper: Any, offset: int) -> tuple[int, ...]:
+        return self._memory.words(self._memory.word(id(wrapper) + offset), _SAVED_WORDS)
 
     def _try_words(self, address: int, count: int) -> tuple[int, ...]:
         try:
@@ -309,6 +390,8 @@ _KINDS = (
     ("gradients", ("tensors",)),
     ("nodes", ("tensors",)),
     ("stale_views", ("nodes",)),
+    ("unwrapped_nodes", ("stale_views",)),
+    ("copied_slices", ("unwrapped_nodes",)),
     ("saved", ("nodes",)),
     ("packed", ("saved",)),
     ("post_accumulate", ("tensors",)),
@@ -320,6 +403,8 @@ _NAMES = {
     "gradients": "references to gradients",
     "nodes": "references between autograd nodes",
     "stale_views": "the autograd node of a view whose base was modified",
+    "unwrapped_nodes": "the references of autograd nodes without a Python object",
+    "copied_slices": "the autograd node of an operation that changed a view",
     "saved": "tensors saved for backward",
     "packed": "hooks of saved tensors",
     "post_accumulate": "post-accumulate-grad hooks",
@@ -328,11 +413,13 @@ _NAMES = {
 }
 
 _layout: dict[str, Any] | None = None
+_MOST_ATTEMPTS = 3
+_attempts = 0
 
 
 def is_free_threaded() -> bool:
     """Whether this is a free-threaded build, even if the GIL is enabled."""
-    return bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+    return "t" in sys.abiflags  # sysconfig imports threading, which the program may not use
 
 
 def require_gil() -> None:
@@ -345,22 +432,68 @@ def torch_layout() -> dict[str, Any]:
     """What the experiments verified: kinds under "kinds", offsets under other keys.
 
     "failures" contains a sentence for each kind that could not be verified. The experiments run
-    once per process, in about 15 milliseconds. Returns an empty dict if torch is not imported.
+    once per process, in about 15 milliseconds; up to three times if they fail, because a mode of
+    the program, such as anomaly detection, may be the reason. Returns an empty dict if torch is not
+    imported.
     """
-    global _layout
+    global _layout, _attempts
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "autograd"):
         return {}
-    if _layout is None:
-        _layout = _examine(torch)
+    if _layout is None or (_layout["failures"] and _attempts < _MOST_ATTEMPTS):
+        _attempts += 1
+        _layout = _in_new_thread(lambda: _examine(torch))
     return _layout
 
 
-def tensor_layout() -> dict[str, Any]:
-    """The part of :func:`torch_layout` that leads through tensors only, not autograd nodes."""
+def _in_new_thread(function: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Call the function without the caller's modes, such as its hooks for saved tensors.
+
+    torch stores these modes for each thread. The hooks of the program must not run, and would be
+    part of what the experiments examine.
+    """
+    done = _thread.allocate_lock()
+    done.acquire()
+    results = []
+
+    def run() -> None:
+        try:
+            results.append(function())
+        finally:
+            done.release()
+
+    try:
+        _thread.start_new_thread(run, ())
+    except RuntimeError:  # the interpreter is ending, or there are too many threads
+        return function()
+    done.acquire()
+    return results[0]
+
+
+_has_searched = False
+
+
+def note_search() -> None:
+    """The program has asked for a search through autograd nodes: memory() may read them, too."""
+    global _has_searched
+    _has_searched = True
+
+
+def memory_layout() -> dict[str, Any]:
+    """The part of :func:`torch_layout` that memory() and out-of-memory reports use.
+
+    Reading autograd nodes creates Python objects, and is not safe within a backward pass. They are
+    therefore read only if an earlier search of the program has done so, and outside of a backward
+    pass; otherwise only references that lead through tensors are used.
+    """
     layout = torch_layout()
+    if not layout:
+        return {}
+    task = getattr(sys.modules["torch"]._C, "_current_graph_task_id", None)
+    if _has_searched and task is not None and task() == -1:
+        return {**layout, "failures": []}
     kinds = {"tensors", "gradients", "post_accumulate"}
-    return {**layout, "kinds": layout["kinds"] & kinds, "failures": []} if layout else {}
+    return {**layout, "kinds": layout["kinds"] & kinds, "failures": []}
 
 
 def _examine(torch: Any) -> dict[str, Any]:

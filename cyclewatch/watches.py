@@ -15,7 +15,7 @@ from cyclewatch.finding_warnings import log, warn
 from cyclewatch.setting_kinds import is_share
 from cyclewatch.source_lines import excerpts
 from cyclewatch.step_numbers import notify
-from cyclewatch.torch_proof import require_gil, torch_layout
+from cyclewatch.torch_proof import note_search, require_gil, torch_layout
 from cyclewatch.workers import WorkerEnd, is_worker
 
 # Importing typing would take longer than importing this package.
@@ -174,6 +174,7 @@ class Watch:
         notify(step, counted=False)
         self._native_watch.step(step)
         if self._never_freed:
+            note_search()
             self._native_watch.find_never_freed(torch_layout(), _SETTLED_AFTER)
 
     def metrics(self) -> dict[str, float]:

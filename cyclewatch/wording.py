@@ -7,14 +7,19 @@ import os
 
 from cyclewatch._native import clean_text, format_bytes
 from cyclewatch.memory_lines import (
+    DEAD,
     FRAGMENTED_STEP,
+    FROZEN,
+    NEVER_FREED,
     byte_table,
     dead_words,
     free_entries,
     frozen_words,
+    key_of,
     never_freed_words,
     process_entries,
     rest_words,
+    similar_paths,
 )
 
 TYPE_CHECKING = False
@@ -123,15 +128,22 @@ def _counted(number: int, noun: str) -> str:
 
 
 def oom_headline(memory: Memory) -> str:
-    """One line: the bytes requested, the bytes in use, and a breakdown of the latter."""
+    """One line: the bytes requested, the bytes in use, and a breakdown of the latter.
+
+    Names the reference to cut, and what holds the largest group of reachable tensors.
+    """
     requested = "" if memory.requested is None else f"{format_bytes(memory.requested)} requested, "
-    parts = [f"{format_bytes(memory.reachable)} reachable from Python"]
-    if memory.dead:
-        parts.append(f"{format_bytes(memory.dead)} {dead_words(memory)}")
-    if memory.frozen:
-        parts.append(f"{format_bytes(memory.frozen)} {frozen_words(memory)}")
-    if memory.never_freed:
-        parts.append(f"{format_bytes(memory.never_freed)} {never_freed_words(memory)}")
+    parts = [f"{format_bytes(memory.reachable)} reachable from Python{_largest_held(memory)}"]
+    dead = (
+        (DEAD, memory.dead, dead_words),
+        (FROZEN, memory.frozen, frozen_words),
+        (NEVER_FREED, memory.never_freed, never_freed_words),
+    )
+    for key, size, words in dead:
+        if size:
+            remedies = (each.remedy for each in memory.findings if key_of(each) == key)
+            remedy = clean_text(next(remedies, ""))
+            parts.append(f"{format_bytes(size)} {words(memory)}{remedy and f': {remedy}'}")
     if memory.rest > 0:
         parts.append(f"{format_bytes(memory.rest)} {rest_words(memory.device)}")
     limit = "" if memory.limit is None else f" of {format_bytes(memory.limit)}"
@@ -140,6 +152,14 @@ def oom_headline(memory: Memory) -> str:
         f"out of memory on {memory.device}: {requested}{in_use}, of which {'; '.join(parts)}"
         f"{_fragmentation(memory)}"
     )
+
+
+def _largest_held(memory: Memory) -> str:
+    group = next((each for each in memory.owners if each.held_by), None)
+    if group is None:
+        return ""
+    held_by = f"{clean_text(str(group.held_by[0]))}{similar_paths(group)}"
+    return f" (the largest group, {format_bytes(group.nbytes)}, is held by {held_by})"
 
 
 def _fragmentation(memory: Memory) -> str:
@@ -178,8 +198,11 @@ def oom_report(memory: Memory) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def owner_lines(owners: Sequence[LiveOwner]) -> list[str]:
-    """Lines about the first owners and the paths that keep them alive."""
+def owner_lines(owners: Sequence[LiveOwner], omitted: int = 0) -> list[str]:
+    """Lines about the first owners, the paths that keep them alive, and where they are allocated.
+
+    `omitted`: the number of groups that `owners` leaves out.
+    """
     lines = []
     for owner in owners[:_MAX_OWNERS]:
         each = format_bytes(owner.nbytes // owner.count)
@@ -188,6 +211,13 @@ def owner_lines(owners: Sequence[LiveOwner]) -> list[str]:
         text = clean_text(f"{owner.type}{shape} {owner.dtype or ''}".rstrip())
         lines.append(f"  {format_bytes(owner.nbytes):>9}  {text} on {owner.device}{count}")
         lines += [f"             held by {path}" for path in owner.held_by]
-    if len(owners) > _MAX_OWNERS:
-        lines.append(f"  and {len(owners) - _MAX_OWNERS} more groups")
+        if owner.allocated_at is not None:
+            lines.append(f"             allocated at {clean_text(owner.allocated_at)}")
+    omitted += max(0, len(owners) - _MAX_OWNERS)
+    if omitted:
+        lines.append(f"  and {omitted:,} more groups")
+    if owners and all(owner.allocated_at is None for owner in owners):
+        lines.append(
+            "  To see where they are allocated, run the program with python -X tracemalloc."
+        )
     return lines

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 
 from cyclewatch import _native
-from cyclewatch.cli import comparison, inputs, terminal
+from cyclewatch.cli import comparison, inputs, memory_comparison, terminal
 from cyclewatch.cli.failures import Status
 
 TYPE_CHECKING = False
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import argparse
 
     from cyclewatch.cli.comparison import Change
+    from cyclewatch.cli.memory_comparison import AccountChange
     from cyclewatch.live_census import Growth
 
 _MAX_GROWTHS = 20  # groups that are printed
@@ -26,17 +27,21 @@ def main(arguments: argparse.Namespace) -> int:
         comparison.require_examined(after, arguments.after)
     changes = comparison.compare(before, after)
     growths = comparison.live_growths(before, after)
+    accounts = memory_comparison.compare(before, after)
     by_kind = {kind: [each for each in changes if each.kind == kind] for kind in comparison.KINDS}
     if arguments.json:
         data: dict[str, list[dict[str, object]]] = {
             kind: [each._asdict() for each in found] for kind, found in by_kind.items()
         }
         data["live"] = [_as_data(growth) for growth in growths]
+        data["memory"] = [_account_data(account) for account in accounts]
         terminal.raw(json.dumps(data, indent=1) + "\n")
     else:
         terminal.show(_table(by_kind))
         if growths:
             terminal.show("\n".join(["", "Live tensors that have grown:", *_live_lines(growths)]))
+        for account in accounts:
+            terminal.show(f"\n{account}")
     worse = by_kind["new"] or by_kind["grown"]
     return Status.NO if arguments.fail and worse else Status.OK
 
@@ -72,6 +77,11 @@ def _as_data(growth: Growth) -> dict[str, object]:
         "device": owner.device,
         "held_by": [str(path) for path in owner.held_by],
     }
+
+
+def _account_data(account: AccountChange) -> dict[str, object]:
+    rows = [dict(zip(("use", "before", "after"), row, strict=True)) for row in account.rows]
+    return {**account._asdict(), "rows": rows}
 
 
 def _amount(size: int, count: int) -> str:

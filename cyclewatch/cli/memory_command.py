@@ -42,10 +42,13 @@ if device != "cpu":
     known = native.device_record(index, 0)
     if counters is None and (known is None or known.memory is None):
         raise ValueError(f"it has not used {device}, or it is not the current device")
-memory = native.Storages()
-hidden = "" if "t" in sys.abiflags else native.never_freed([device], None, {}, 0, memory).to_json()
-owners = native.census_report(native.live_owners([device], 0, None, False, memory)).to_json()
-scans = [native.scan(2, frozen, [device], None).to_json() for frozen in (True, False)]
+layout = None if "t" in sys.abiflags else {}
+dead, never_freed, owners = native.memory_use([device], None, layout)
+has_frozen = any(each.collected == "never" for each in dead.findings)
+unfrozen = native.scan(2, False, [device], None) if has_frozen else dead
+reports = [
+    each.to_json() for each in (dead, unfrozen, never_freed, native.census_report(owners))
+]
 if device != "cpu":
     record = native.device_record(index, 0)
     if record is not None:
@@ -69,7 +72,7 @@ with open("/proc/self/statm", "rb") as file:
     statm = file.read()
 with open("/proc/self/status", "rb") as file:
     status = file.read()
-text = repr((device, owners, hidden, scans, statm, status, counters, largest_free, record))
+text = repr((device, reports, statm, status, counters, largest_free, record))
 """
 
 
@@ -116,9 +119,7 @@ class _Measured(oom_memory.Memory):
         self,
         pid: int,
         device: str,
-        owners: str,
-        hidden: str,
-        scans: list[str],
+        reports: list[str],
         statm: bytes,
         status: bytes,
         counters: dict[str, Any] | None,
@@ -127,10 +128,9 @@ class _Measured(oom_memory.Memory):
     ) -> None:
         """Take the results of the script."""
         self.device, self.requested = device, None
-        self.owners = _report(owners).live_owners
-        never_freed = _report(hidden).findings if hidden else []
-        found, unfrozen = map(_report, scans)
-        self._add_cycles(found, unfrozen, never_freed)
+        found, unfrozen, never_freed, census = map(_report, reports)
+        self.owners = census.live_owners
+        self._add_cycles(found, unfrozen, never_freed.findings)
         self.torch = self.use = self.peak = None
         if device == "cpu":
             limit = resource.prlimit(pid, resource.RLIMIT_AS)[0]

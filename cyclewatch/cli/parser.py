@@ -253,8 +253,8 @@ def _add_readers(command: Callable[..., _Parser]) -> None:
     view.switch(
         "--follow",
         help="while the program runs, write the page again whenever it has written its report, "
-        "which it does from the first finding on; the page reloads itself. Ends with the program, "
-        "or with Ctrl-C",
+        "which it does from the first finding on, or from the start with run --output; the page "
+        "reloads itself. Ends with the program, or with Ctrl-C",
     )
     view.switch("--no-open", help="write the page and print its path, but do not open it")
     _add_json(view)
@@ -296,6 +296,12 @@ def _add_snapshot(command: Callable[..., _Parser]) -> None:
     )
     snapshot.switch("--ranks", help="the files are snapshots of different ranks")
     snapshot.option(
+        "--owners",
+        metavar="SNAPSHOT",
+        help="for snapshots that torch wrote: take the owners of the blocks from a file that "
+        "cyclewatch.dump_snapshot() wrote in the same process",
+    )
+    snapshot.option(
         *("-n", "--top"),
         metavar="N",
         kind=COUNT,
@@ -313,7 +319,9 @@ def _add_comparisons(command: Callable[..., _Parser]) -> None:
         "compare two runs by signature",
         "List the findings that are new, have grown, have shrunk or are gone. If both reports list "
         "live tensors (attach, or run with --census-every), also list the groups of live tensors "
-        "that have grown.",
+        "that have grown. If both reports say what the memory is used for at the same occasion, "
+        "such as the end of the run, also list the uses that changed by at least 1 % of the memory "
+        "in use.",
     )
     diff.switch("--fail", help="exit with 1 if a finding is new or has grown")
     verify = command(

@@ -12,10 +12,13 @@ from cyclewatch.cli import outputs, terminal
 from cyclewatch.cli.failures import Failure, Status
 from cyclewatch.snapshots import data, page, pickle_data, text
 from cyclewatch.snapshots.allocator_state import Snapshot
+from cyclewatch.snapshots.owners import KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
+    from typing import Any
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -23,7 +26,13 @@ def main(arguments: argparse.Namespace) -> int:
     output = arguments.output
     if output is not None:
         outputs.refuse_to_replace(output, arguments.force)
-    snapshots = [_read(path) for path in arguments.files]
+    owners = None if arguments.owners is None else _owners(arguments.owners)
+    snapshots = [_read(path, owners) for path in arguments.files]
+    if owners is not None and not any(each.owned_blocks for each in snapshots):
+        raise Failure(
+            f"no owner in {arguments.owners} has the address of a block of {snapshots[-1].name}: "
+            "they are of different processes, or the memory was freed between the two"
+        )
     compares_ranks = arguments.ranks or len(snapshots) > 2
     try:
         if output is None and not arguments.json:
@@ -41,12 +50,36 @@ def main(arguments: argparse.Namespace) -> int:
     return Status.OK
 
 
-def _read(path: str) -> Snapshot:
+def _owners(path: str) -> object:
+    """The owners in a file that dump_snapshot() wrote."""
+    data = _load(path, pickle_data.load)
+    if not isinstance(data, dict) or KEY not in data:
+        raise Failure(
+            f"{path} has no owners; cyclewatch.dump_snapshot() and out-of-memory reports write "
+            "snapshots with owners"
+        )
+    return data[KEY]
+
+
+def _read(path: str, owners: object) -> Snapshot:
+    snapshot: Snapshot = _load(
+        path, lambda contents: Snapshot(pickle_data.load(contents), path, owners)
+    )
+    return snapshot
+
+
+def _load(path: str, convert: Callable[[bytes], Any]) -> Any:
     collects = gc.isenabled()
     gc.disable()  # a snapshot is often a million objects without a cycle
     try:
         contents = _contents(path)
-        return Snapshot(pickle_data.load(contents), path)
+        if contents.lstrip()[:1] in (b"{", b"<"):
+            raise Failure(
+                f"{path} is not a snapshot. If it is a report of cyclewatch: reports contain no "
+                "addresses; cyclewatch.dump_snapshot() writes a snapshot with the owners of its "
+                "blocks"
+            )
+        return convert(contents)
     except OSError as error:
         raise Failure(f"cannot read {path}: {error.strerror}") from None
     except pickle_data.SnapshotFormatError as error:

@@ -82,7 +82,16 @@ def add_options(parser: pytest.Parser) -> None:
 
 def read_settings(config: pytest.Config) -> Settings:
     """The options of this run. Raises pytest.UsageError for an invalid value."""
-    settings = Settings({each.name: _value(config, each) for each in settings_of(PYTEST)})
+    values = {each.name: _value(config, each) for each in settings_of(PYTEST)}
+    # The ini key only says how to check: a project may enable the checks in some runs only.
+    is_given = config.getoption("cyclewatch_never_freed", None) is not None
+    if (
+        is_given
+        and config.getoption("cyclewatch", None) is None
+        and not config.getini("cyclewatch")
+    ):
+        values["mode"] = "fail"
+    settings = Settings(values)
     needs_baseline = settings.update_baseline or settings.strict_baseline
     if needs_baseline and settings.baseline is None:
         raise pytest.UsageError(

@@ -16,7 +16,7 @@ from cyclewatch.snapshots.pickle_data import SnapshotFormatError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
 MAX_BLOCKS = 4_000_000
@@ -52,13 +52,18 @@ class Block(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """Memory that the allocator has reserved. `pool` is the name of its pool."""
+    """Memory that the allocator has reserved. `pool` is the name of its pool.
+
+    Only allocations on `stream` use it; those of a private pool also need to be of this pool.
+    """
 
     device: int
     size: int
     pool: str
     is_expandable: bool
     blocks: list[Block]
+    is_private: bool = False
+    stream: int = 0
 
     @property
     def is_in_use(self) -> bool:
@@ -78,6 +83,7 @@ class Event(NamedTuple):
     free: int
     time: float | None
     stack: Stack | None
+    stream: int = 0
 
 
 class Snapshot:
@@ -87,11 +93,17 @@ class Snapshot:
         name: The name of the file.
         segments: The segments of all devices.
         settings: The settings of the allocator, such as "expandable_segments"; may be empty.
-        has_owners: Whether dump_snapshot() wrote the file, so that blocks have owners.
+        has_owners: Whether dump_snapshot() wrote the file or the owners, so that blocks have them.
     """
 
-    def __init__(self, data: Any, name: str) -> None:
+    def __init__(self, data: Any, name: str, owners: Any = None) -> None:
         """Check and convert the data of a pickle.
+
+        Args:
+            data: The data.
+            name: The name of the file.
+            owners: What another file of the same process has under :data:`owners.KEY`; by default,
+                the owners are those in `data`.
 
         Raises:
             SnapshotFormatError: The data is not a snapshot.
@@ -105,12 +117,18 @@ class Snapshot:
         self.name = name
         self._stacks: dict[int, Stack] = {}
         self._count = 0
-        self.has_owners = KEY in data
-        self._owners = Owners(data.get(KEY, {}))
+        self.has_owners = owners is not None or KEY in data
+        self._owners = Owners(data.get(KEY, {}) if owners is None else owners)
         self.segments = [self._segment(each) for each in data["segments"]]
         settings = data.get("allocator_settings")
         self.settings: dict[str, Any] = settings if isinstance(settings, dict) else {}
         self._traces = _traces(data)
+
+    @property
+    def owned_blocks(self) -> int:
+        """The number of blocks with an owner."""
+        blocks = (block for segment in self.segments for block in segment.blocks)
+        return sum(block.owner is not None for block in blocks)
 
     @property
     def devices(self) -> list[int]:
@@ -129,6 +147,7 @@ class Snapshot:
                 integer(each, "device_free", 0),
                 float(time) if isinstance(time, int | float) else None,
                 self._stack(each),
+                integer(each, "stream", 0),
             )
 
     def _segment(self, data: Any) -> Segment:
@@ -153,6 +172,8 @@ class Snapshot:
             _pool(data),
             data.get("is_expandable") is True,
             converted,
+            _is_private(data),
+            integer(data, "stream", 0),
         )
 
     def _block(self, data: Any, address: int, device: int) -> Block:
@@ -200,14 +221,21 @@ def _is_python(path: str) -> bool:
     return path.endswith((".py", ".pyx")) or path.startswith("<")
 
 
+def _pool_numbers(data: dict[str, Any]) -> Sequence[Any]:
+    pool = data.get("segment_pool_id", _DEFAULT_POOL)
+    return pool if isinstance(pool, tuple | list) else (pool,)
+
+
+def _is_private(data: dict[str, Any]) -> bool:
+    return any(_pool_numbers(data))
+
+
 def _pool(data: dict[str, Any]) -> str:
     kind = data.get("segment_type")
     size = f"{kind} blocks" if kind in ("small", "large") else "all blocks"
-    pool = data.get("segment_pool_id", _DEFAULT_POOL)
-    numbers = pool if isinstance(pool, tuple | list) else (pool,)
-    if not any(numbers):
+    if not _is_private(data):
         return size
-    name = ", ".join(str(each) for each in numbers[:2] if isinstance(each, int))
+    name = ", ".join(str(each) for each in _pool_numbers(data)[:2] if isinstance(each, int))
     return f"private pool ({name}), {size}"
 
 

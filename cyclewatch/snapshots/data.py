@@ -9,7 +9,7 @@ from cyclewatch.snapshots import comparison
 from cyclewatch.snapshots.allocator_state import location
 from cyclewatch.snapshots.history import History, reason
 from cyclewatch.snapshots.owners import by_owner
-from cyclewatch.snapshots.text import headline
+from cyclewatch.snapshots.text import growth_headline, headline
 from cyclewatch.snapshots.usage import (
     blocks_of,
     by_pool,
@@ -56,6 +56,7 @@ def describe(snapshots: Sequence[Snapshot], top: int, compares_ranks: bool) -> d
             for each in comparison.divergences(snapshots)
         ]
     elif len(snapshots) == 2:
+        described["headline"] = growth_headline(*snapshots)
         described["changes"] = [
             {
                 **_stack(each.stack),
@@ -90,6 +91,7 @@ def _device(snapshot: Snapshot, device: int, top: int) -> dict[str, Any]:
                 **_stack(each.stack),
                 "bytes": each.nbytes,
                 "blocks": each.count,
+                "largest": each.largest,
                 "owners": _owners(by_owner(each.blocks)[:top]) if snapshot.has_owners else [],
             }
             for each in groups[:top]
@@ -106,18 +108,21 @@ def _device(snapshot: Snapshot, device: int, top: int) -> dict[str, Any]:
 def _failures(
     history: History, usage: Usage, settings: dict[str, object]
 ) -> list[dict[str, object]]:
-    return [
+    described: list[dict[str, object]] = [
         {
             **_stack(failure.event.stack),
             "at": failure.at,
             "requested": failure.event.size,
             "device_free": failure.event.free,
-            "reason": reason(failure, usage, settings)[0] if failure is last else None,
-            "remedy": reason(failure, usage, settings)[1] if failure is last else None,
+            "reason": None,
+            "remedy": None,
         }
-        for last in history.failures[-1:]
         for failure in history.failures[-_MAX_POINTS:]
     ]
+    if described:
+        last = reason(history.failures[-1], usage, settings)
+        described[-1]["reason"], described[-1]["remedy"] = last
+    return described
 
 
 def _owners(owners: Sequence[OwnedBlocks]) -> list[dict[str, object]]:
@@ -128,6 +133,7 @@ def _owners(owners: Sequence[OwnedBlocks]) -> list[dict[str, object]]:
             "signature": each.signature or None,
             "bytes": each.nbytes,
             "blocks": each.count,
+            "largest": each.largest,
         }
         for each in owners
     ]

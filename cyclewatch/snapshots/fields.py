@@ -10,14 +10,20 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+# More than any device has, and small enough that the sum of all sizes has 64 bits.
+_MAX_SIZE = 1 << 41
+_MAX_ADDRESS = 1 << 64
+
+
 def integer(data: Any, key: str, default: int | None = None) -> int:
-    """A number that is not negative.
+    """A number that is not negative: an address, or at most 2 TiB.
 
     Raises:
         SnapshotFormatError: `data` is not a dict, or has no such number and there is no default.
     """
     value = data.get(key, default) if isinstance(data, dict) else None
-    if type(value) is not int or value < 0:
+    limit = _MAX_ADDRESS if key in ("address", "addr", "stream") else _MAX_SIZE
+    if type(value) is not int or not 0 <= value <= limit:
         raise SnapshotFormatError(f"it is not a snapshot: {key!r} is missing or not a size")
     return value
 

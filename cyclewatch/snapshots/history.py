@@ -3,26 +3,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cyclewatch.memory_lines import FRAGMENTED_STEP
-from cyclewatch.snapshots.usage import on_device
+from cyclewatch.snapshots.usage import Usage, on_device, usage_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cyclewatch.snapshots.allocator_state import Event, Snapshot
-    from cyclewatch.snapshots.usage import Usage
 
 _CHANGES = {"alloc": 1, "free_completed": -1}
 
 
 @dataclass
 class Failure:
-    """An allocation that did not fit; `at` and `in_use` as in :class:`History`."""
+    """An allocation that did not fit; `at` and `in_use` as in :class:`History`.
+
+    `usable`: the segments in the snapshot that it could have used, unless its pool was private; set
+    for the last failure.
+    """
 
     event: Event
     at: float
     in_use: int
+    usable: Usage = field(default_factory=Usage)
 
 
 class History:
@@ -57,6 +61,9 @@ class History:
             elif event.action in _CHANGES:
                 change += _CHANGES[event.action] * event.size
                 self.points.append((at, change))
+        if self.failures:
+            last = self.failures[-1]
+            last.usable = _usable(snapshot, device, last.event.stream)
         self._start_at(_requested(snapshot, device) - change)
 
     def _start_at(self, base: int) -> None:
@@ -72,6 +79,14 @@ class History:
         return max(self.points, key=lambda point: point[1], default=(0.0, 0))
 
 
+def _usable(snapshot: Snapshot, device: int, stream: int) -> Usage:
+    return usage_of(
+        segment
+        for segment in on_device(snapshot, device)
+        if segment.stream == stream and not segment.is_private
+    )
+
+
 def _requested(snapshot: Snapshot, device: int) -> int:
     return sum(
         block.requested for segment in on_device(snapshot, device) for block in segment.blocks
@@ -81,8 +96,11 @@ def _requested(snapshot: Snapshot, device: int) -> int:
 def reason(failure: Failure, usage: Usage, settings: dict[str, object]) -> tuple[str, str]:
     """Why an allocation did not fit, and what to do. `usage` is the device's in the snapshot."""
     size, device_free = failure.event.size, failure.event.free
-    if max(usage.largest_free, device_free) >= size:
+    usable = failure.usable
+    if max(usable.largest_free, device_free) >= size:
         return "it would fit now, because memory was freed before the snapshot", ""
+    if usage.largest_free >= size or usable.free + device_free < size <= usage.free + device_free:
+        return "enough memory is free, but for other streams or private pools only", ""
     if usage.free + device_free >= size:
         if settings.get("expandable_segments"):
             remedy = "allocate the largest tensors first, or split the allocation"

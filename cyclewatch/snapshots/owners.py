@@ -96,6 +96,7 @@ class OwnedBlocks:
     signature: str
     nbytes: int = 0
     count: int = 0
+    largest: int = 0  # block
 
 
 def by_owner(blocks: Iterable[Block]) -> list[OwnedBlocks]:
@@ -111,4 +112,5 @@ def by_owner(blocks: Iterable[Block]) -> list[OwnedBlocks]:
             group.text = pattern
         group.nbytes += block.size
         group.count += 1
+        group.largest = max(group.largest, block.size)
     return sorted(groups.values(), key=lambda group: -group.nbytes)

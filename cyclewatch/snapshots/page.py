@@ -26,7 +26,7 @@ code,pre{font:13px/1.45 ui-monospace,monospace;overflow-wrap:anywhere}
 pre{margin:.25rem 0;white-space:pre-wrap}
 .bar{display:flex;height:1.5rem;margin:.5rem 0;background:#8883}
 .allocated{background:#2a7f8e}.pending{background:#8a63b5}.fragmented{background:#c8553d}
-.cached{background:#8f9aa5}
+.cached{background:#8f9aa5}.private{background:#b79b4f}
 .key{display:inline-block;width:.8rem;height:.8rem;margin:0 .35rem 0 1rem}
 .alert{border-left:4px solid #c8553d;padding:.25rem 1rem;margin:1rem 0}
 svg{width:100%;height:auto}
@@ -38,6 +38,7 @@ _USES = (
     ("pending", "waiting for another stream"),
     ("fragmented", "free in partly used segments"),
     ("cached", "cached whole segments"),
+    ("private", "free in private pools"),
 )
 
 
@@ -47,6 +48,7 @@ def page(described: dict[str, Any]) -> str:
     title = "Device memory in " + ", ".join(os.path.basename(each["file"]) for each in snapshots)
     parts = [f"<h1>{_text(title)}</h1>"]
     if "changes" in described:
+        parts.append(f"<p>{_text(described['headline'])}</p>")
         parts += ["<h2>Changes, by call stack</h2>", _changes(described["changes"])]
     if "ranks" in described:
         parts += ["<h2>Ranks, most different from the median first</h2>", _ranks(described)]
@@ -75,7 +77,7 @@ def _device(device: dict[str, Any]) -> str:
         parts += ["<h4>Largest live allocations</h4>", _allocations(device)]
     if len(device["pools"]) > 1:
         parts += ["<h4>Pools</h4>", _usages(device["pools"], "pool")]
-    if usage["cached"] or usage["fragmented"]:
+    if usage["cached"] or usage["private"] or usage["fragmented"]:
         parts += ["<h4>Segments by size</h4>", _usages(device["segment_sizes"], "size")]
     return "\n".join(parts)
 
@@ -95,7 +97,7 @@ def _bar(usage: dict[str, int]) -> str:
 
 
 def _failure(failure: dict[str, Any], usage: dict[str, int]) -> str:
-    free = usage["cached"] + usage["fragmented"]
+    free = usage["cached"] + usage["private"] + usage["fragmented"]
     remedy = f": {failure['remedy']}" if failure["remedy"] else ""
     return (
         f'<div class="alert"><b>Out of memory</b>: {_size(failure["requested"])} requested, '
@@ -194,7 +196,8 @@ def _ranks(described: dict[str, Any]) -> str:
 
 def _usages(usages: Iterable[dict[str, Any]], key: str) -> str:
     columns = (
-        *("segments", "reserved", "allocated", "pending", "cached", "fragmented"),
+        *("segments", "reserved", "allocated", "pending", "cached", "private"),
+        "fragmented",
         "largest_free",
     )
     rows = [[*(f"{each[name]:,}" for name in columns), _text(str(each[key]))] for each in usages]

@@ -68,6 +68,11 @@ def _check_start(data: bytes) -> None:
         )
     if data[:2] == b"\x1f\x8b":
         raise SnapshotFormatError("it is compressed with gzip; decompress it first")
+    if data[:1] in (b"(", b"}", b"]") and data.rstrip()[-1:] == b".":
+        raise SnapshotFormatError(
+            "it is a pickle of protocol 0 or 1, which torch does not write; store the data with "
+            "pickle.dump(..., protocol=2) or higher"
+        )
     if data[:1] != b"\x80" or len(data) < 2:
         raise SnapshotFormatError("it is not a pickle of protocol 2 to 5")
     if data[1] not in _PROTOCOLS:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from cyclewatch._native import format_bytes
+from cyclewatch.memory_lines import rounded
 from cyclewatch.snapshots import comparison
 from cyclewatch.snapshots.allocator_state import frame_text, location
 from cyclewatch.snapshots.history import History, reason
@@ -32,7 +33,8 @@ _MAX_OWNERS = 2  # of the allocations of one call stack
 _MAX_ROWS = 12  # of a table
 _INDENT = " " * 13
 _COLUMNS = (
-    *("segments", "reserved", "allocated", "pending", "cached", "fragmented", "unlisted"),
+    *("segments", "reserved", "allocated", "pending", "cached", "private"),
+    *("fragmented", "unlisted"),
     "largest_free",
 )
 
@@ -91,13 +93,21 @@ def headline(usage: Usage, device: int, owners: Sequence[OwnedBlocks] = ()) -> s
         )
     if usage.cached:
         words.append(f"{format_bytes(usage.cached)} cached (empty_cache() returns it)")
+    if usage.private:
+        words.append(
+            f"{format_bytes(usage.private)} free in private pools (empty_cache() does not return "
+            "it while the CUDA graph or torch.cuda.MemPool exists)"
+        )
     return f"cuda:{device}: {format_bytes(usage.reserved)} reserved by torch: " + ", ".join(words)
 
 
 def table(rows: Iterable[tuple[str, Usage]], *, totals: bool = False) -> str:
     """A table of exact sizes in bytes; the columns from "allocated" on add up to "reserved"."""
     rows = list(rows)
-    columns = [each for each in _COLUMNS if each != "unlisted" or any(u.unlisted for _, u in rows)]
+    rare = ("private", "unlisted")
+    columns = [
+        each for each in _COLUMNS if each not in rare or any(getattr(u, each) for _, u in rows)
+    ]
     lines = [["bytes" if totals else "", *(each.replace("_", " ") for each in columns)]]
     for name, usage in rows[:_MAX_ROWS]:
         lines.append([name, *(f"{getattr(usage, each):,}" for each in columns)])
@@ -139,22 +149,24 @@ def history_text(history: History) -> str:
 
 
 def _owner_lines(owners: Sequence[OwnedBlocks], top: int) -> list[str]:
-    lines = [f"  {_amount(each.nbytes, each.count)}  {each.text}" for each in owners[:top]]
+    lines = [f"  {_amount(each)}  {each.text}" for each in owners[:top]]
     if len(owners) > top:
         rest = sum(each.nbytes for each in owners[top:])
         lines.append(f"  {format_bytes(rest):>9}  of {len(owners) - top:,} more owners")
     return lines
 
 
-def _amount(nbytes: int, count: int) -> str:
-    return f"{format_bytes(nbytes):>9}  {f'{count:,} x {format_bytes(nbytes // count)}':<16}"
+def _amount(group: OwnedBlocks | Allocations) -> str:
+    is_equal = group.largest * group.count == group.nbytes
+    sizes = f"{' x' if is_equal else ', largest'} {format_bytes(group.largest)}"
+    return f"{format_bytes(group.nbytes):>9}  {f'{group.count:,}{sizes}':<21}"
 
 
 def _group_lines(groups: Sequence[Allocations], top: int, has_owners: bool) -> list[str]:
     lines = []
     for group in groups[:top]:
         first, *callers = _stack_lines(group.stack)
-        lines.append(f"  {_amount(group.nbytes, group.count)}  {first}")
+        lines.append(f"  {_amount(group)}  {first}")
         lines += [_INDENT + caller for caller in callers]
         owners = by_owner(group.blocks) if has_owners else []
         lines += [_INDENT + f"owner: {owner.text}" for owner in owners[:_MAX_OWNERS]]
@@ -183,11 +195,7 @@ def _stack_lines(stack: Stack | None) -> list[str]:
 def describe_growth(before: Snapshot, after: Snapshot, top: int) -> str:
     """What grew between two snapshots, grouped by call stack."""
     found = comparison.changes(before, after)
-    old, new = usage_of(before.segments), usage_of(after.segments)
-    parts = [
-        f"{before.name} -> {after.name}: allocated {_difference(old.allocated, new.allocated)}, "
-        f"reserved {_difference(old.reserved, new.reserved)}"
-    ]
+    parts = [growth_headline(before, after)]
     for title, rows in (
         ("Grown", [each for each in found if each.growth > 0]),
         ("Shrunk", [each for each in found if each.growth < 0]),
@@ -199,13 +207,30 @@ def describe_growth(before: Snapshot, after: Snapshot, top: int) -> str:
     return "\n\n".join(parts)
 
 
-def _difference(before: int, after: int) -> str:
-    return f"{signed(after - before)} ({format_bytes(before)} -> {format_bytes(after)})"
+def growth_headline(before: Snapshot, after: Snapshot) -> str:
+    """One line: how the use of the memory changed."""
+    old, new = usage_of(before.segments), usage_of(after.segments)
+    line = (
+        f"{before.name} -> {after.name}: allocated {difference(old.allocated, new.allocated)}, "
+        f"reserved {difference(old.reserved, new.reserved)}"
+    )
+    if old.fragmented or new.fragmented:
+        line += (
+            f", free in partly used segments {difference(old.fragmented, new.fragmented)}; "
+            f"largest free block {format_bytes(old.largest_free)} -> "
+            f"{format_bytes(new.largest_free)}"
+        )
+    return line
 
 
-def signed(difference: int) -> str:
+def difference(before: int, after: int) -> str:
+    """How a size in bytes changed, and the sizes before and after."""
+    return f"{signed(after - before)} ({rounded(before)} -> {rounded(after)})"
+
+
+def signed(size: int) -> str:
     """A difference in bytes with its sign."""
-    return f"{'-' if difference < 0 else '+'}{format_bytes(abs(difference))}"
+    return f"{'-' if size < 0 else '+'}{format_bytes(abs(size))}"
 
 
 def _change_lines(rows: Sequence[Change], top: int) -> list[str]:

@@ -21,7 +21,7 @@ Group = tuple[tuple[str, int, str], ...] | int
 class Usage:
     """How the segments of one device or pool are used, in bytes.
 
-    `allocated`, `pending`, `cached`, `fragmented` and `unlisted` add up to `reserved`.
+    `allocated`, `pending`, `cached`, `private`, `fragmented` and `unlisted` add up to `reserved`.
 
     Attributes:
         reserved: The total size of the segments.
@@ -29,6 +29,8 @@ class Usage:
         rounding: The part of `allocated` that the program has not requested.
         pending: Blocks that the program has freed, but another stream may still use.
         cached: Segments without a block in use; torch.cuda.empty_cache() returns them.
+        private: Segments of private pools without a block in use. Nothing returns them as long as
+            the pool exists, for example for a CUDA graph.
         fragmented: Free blocks in segments that are in use.
         unlisted: The part of the segments that no block describes; 0 in valid snapshots.
         largest_free: The largest free block.
@@ -41,6 +43,7 @@ class Usage:
     rounding: int = 0
     pending: int = 0
     cached: int = 0
+    private: int = 0
     fragmented: int = 0
     unlisted: int = 0
     largest_free: int = 0
@@ -64,13 +67,15 @@ class Usage:
                 self.largest_free = max(self.largest_free, block.size)
                 if in_use:
                     self.fragmented += block.size
+                elif segment.is_private:
+                    self.private += block.size
                 else:
                     self.cached += block.size
 
     @property
     def free(self) -> int:
         """Bytes that are reserved, but not in use."""
-        return self.cached + self.fragmented
+        return self.cached + self.private + self.fragmented
 
 
 def usage_of(segments: Iterable[Segment]) -> Usage:
@@ -118,6 +123,11 @@ class Allocations:
     def count(self) -> int:
         """The number of blocks."""
         return len(self.blocks)
+
+    @property
+    def largest(self) -> int:
+        """The size of the largest block."""
+        return max((block.size for block in self.blocks), default=0)
 
 
 def blocks_of(segments: Iterable[Segment]) -> Iterator[Block]:

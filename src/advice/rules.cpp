@@ -9,6 +9,7 @@
 #include "advice/library_code.h"
 #include "advice/slots.h"
 #include "base/source_path.h"
+#include "base/text.h"
 #include "model/mistake.h"
 
 namespace cyclewatch::advice {
@@ -96,12 +97,19 @@ bool is_closed_by_library(const model::Finding& finding) {
 // library, and no callable on the cycle is defined in user code: a library may store such a
 // callable, but the user can change it.
 bool is_library_code(const model::Finding& finding) {
+    // In a cycle that leads through C++ code, the library's references may serve every program,
+    // and an attribute of the program closes the cycle.
+    const auto is_users_attribute = [&finding](const model::Reference& reference) {
+        return finding.collected == model::Collected::uncollectable &&
+               reference.label.starts_with(".") && is_in_user_code(reference);
+    };
     const auto is_users_callable = [](const model::Reference& reference) {
         return is_function(reference.holder) && is_in_user_code(reference);
     };
     return (std::ranges::any_of(finding.cut, is_known) || is_closed_by_library(finding)) &&
            std::ranges::none_of(finding.cut, is_in_user_code) &&
            !(finding.tie && is_in_user_code(finding.alternatives.front())) &&
+           std::ranges::none_of(finding.cycle, is_users_attribute) &&
            std::ranges::none_of(finding.cycle, is_users_callable);
 }
 
@@ -115,6 +123,29 @@ bool cuts_other_user_code(const Pattern& pattern, const model::Finding& finding)
     return std::ranges::any_of(finding.cut, [&](const model::Reference& cut) {
         return is_in_user_code(cut) && !is_of_pattern(cut);
     });
+}
+
+// "Model.cache", as in the `holder_path` of an item of that container.
+std::string dotted(const model::Reference& reference) {
+    const bool joined = reference.label.starts_with('.') || reference.label.starts_with('[');
+    return std::string(base::last_part(reference.holder)) + (joined ? "" : ".") + reference.label;
+}
+
+// True if a reference to cut is one of the pattern's `steps`, or an item of a container to which
+// such a step leads. The pattern's texts would not fit another cut of the same cycle.
+bool is_about_cut(const Pattern& pattern, const model::Finding& finding) {
+    const auto is_step = [&pattern](const model::Reference& reference) {
+        return std::ranges::any_of(pattern.steps,
+                                   [&](const Step& step) { return step_matches(step, reference); });
+    };
+    return pattern.steps.empty() ||
+           std::ranges::any_of(finding.cut, [&](const model::Reference& cut) {
+               return is_step(cut) ||
+                      std::ranges::any_of(finding.cycle, [&](const model::Reference& reference) {
+                          return is_step(reference) &&
+                                 cut.holder_path.starts_with(dotted(reference));
+                      });
+           });
 }
 
 std::string with_link(const std::string& text, const Pattern& pattern) {
@@ -248,6 +279,9 @@ void Rules::judge(model::Finding& finding, const VersionOf& version_of) const {
     // The user's patterns take precedence.
     if (std::ranges::none_of(user_patterns_, adopted)) {
         (void)std::ranges::any_of(Catalog::built_in().patterns(), [&](const Pattern& pattern) {
+            if (!pattern.benign && !pattern.library && !is_about_cut(pattern, finding)) {
+                return false;
+            }
             // An intentional cycle must not hide a mistake in the same group of objects.
             return !(pattern.benign && cuts_other_user_code(pattern, finding)) && adopted(pattern);
         });

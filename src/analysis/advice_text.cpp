@@ -12,6 +12,7 @@
 #include "advice/slots.h"
 #include "analysis/advice_code.h"
 #include "analysis/advice_for_set.h"
+#include "analysis/callers.h"
 #include "analysis/evidence_weights.h"
 #include "analysis/names.h"
 #include "analysis/weak_targets.h"
@@ -37,7 +38,9 @@ std::string named(const CollapsedGraph& graph, const Candidate& candidate) {
         text = dotted(graph, candidate.keeper) +
                text.substr(short_name(graph, graph.edges[edge].holder).size());
     }
-    const std::string location = location_of(graph, edge, candidate.keeper);
+    const std::string location = candidate.code == kNone
+                                     ? location_of(graph, edge, candidate.keeper)
+                                     : location_of_node(graph, candidate.code);
     if (!location.empty()) {
         text += " (" + file_of(location) + ")";
     }
@@ -58,13 +61,14 @@ const advice::Words& words_of(const Evidence& evidence) {
 // not matter.
 std::optional<Origin> origin_of_code(const CollapsedGraph& graph, const Candidate& candidate) {
     const EdgeIx edge = candidate.edges.front();
-    const std::string location = location_of(graph, edge, candidate.keeper);
-    if (!location.empty()) {
-        return base::origin_of_path(base::path_of_location(location));
+    if (const auto origin = origin_of_location(graph, edge, candidate.keeper)) {
+        return origin;
     }
     const NodeIx holder = graph.edges[edge].holder;
+    // In a hidden cycle, the attributes of tensors and nodes of torch are the program's.
     const bool is_unknown = graph.is(holder, model::NodeKind::bound_method) ||
-                            candidate.evidence == &patterns::kOwnMethod;
+                            candidate.evidence == &patterns::kOwnMethod ||
+                            (!graph.collectable && is_attribute(graph, edge));
     return is_unknown ? std::nullopt : std::optional(origin_of(graph, holder));
 }
 
@@ -99,7 +103,9 @@ std::string text_for(const CollapsedGraph& graph,
                      std::size_t i = 0) {
     advice::Slots slots = slots_of(graph, candidate.edges[i]);
     const advice::Words& usual = words_of(*candidate.evidence);
-    if (usual.advice.find("weak") == std::string::npos) {
+    // The weak reference to another object does not depend on the target.
+    if (usual.advice.find("weak") == std::string::npos ||
+        candidate.evidence == &patterns::kClosureOfCallback) {
         return advice::fill(usual.*text, slots);
     }
     const WeakTargets targets = weak_targets_of(graph, candidate);
@@ -147,52 +153,74 @@ bool is_set_of_back_pointers(const Cut& cut) {
            cut.cut.front().evidence->pattern == patterns::kBackPointer.pattern;
 }
 
-// The advice on the references of a set whose patterns differ from the first's, as sentences that
-// each begin with a space.
-std::string advice_for_other_patterns(const CollapsedGraph& graph, const Cut& cut) {
-    std::string text;
-    std::vector<std::string_view> patterns{cut.cut.front().evidence->pattern};
-    for (const Candidate& kind : cut.cut) {
-        if (kind.payload || std::ranges::find(patterns, kind.evidence->pattern) != patterns.end()) {
-            continue;
-        }
-        patterns.push_back(kind.evidence->pattern);
-        const EdgeIx edge = kind.edges.front();
-        text += " For `" + label_of(graph, edge) + "` of " +
-                name_in_text(graph, graph.edges[edge].holder) + ": " +
-                text_for(graph, kind, &advice::Words::advice) + code_of(graph, kind);
-    }
-    return text;
+// The words for an exception that is stored, if all references to cut lead back to one: to cut its
+// traceback is enough. Otherwise null.
+const advice::Words* words_for_exception(const CollapsedGraph& graph, const Cut& cut) {
+    const auto is_traceback = [&](EdgeIx edge) {
+        return graph.edges[edge].holder == cut.parent && graph.label_name(edge) == "__traceback__";
+    };
+    const bool applies = cut.parent != kNone &&
+                         cut.cut.front().evidence->pattern == patterns::kBackPointer.pattern &&
+                         std::ranges::any_of(graph.all_edges(), is_traceback);
+    return applies ? &words_of(patterns::kExceptionStored) : nullptr;
 }
 
-// "`Model.w`", by the attribute of another object that refers to `node`; otherwise its class.
-std::string name_by_attribute(const CollapsedGraph& graph, NodeIx node) {
-    std::string name;
-    for (const EdgeIx e : graph.all_edges()) {
-        if (graph.targets[e] == node && is_attribute(graph, e) && graph.edges[e].holder != node) {
-            const std::string found = dotted(graph, e);
-            if (name.empty() || std::pair(found.size(), std::string_view(found)) <
-                                    std::pair(name.size(), std::string_view(name))) {
-                name = found;
-            }
+// "`exc` of frame of train"
+std::string label_and_holder(const CollapsedGraph& graph, const Candidate& candidate) {
+    const EdgeIx edge = candidate.edges.front();
+    return "`" + label_of(graph, edge) + "` of " + name_in_text(graph, graph.edges[edge].holder);
+}
+
+// The advice on the references of a set other than the first, as sentences that each begin with a
+// space: for each further pattern its advice, and for the others, which need the same change as one
+// before, their names. `first`: the advice on the first.
+std::string advice_for_others(const CollapsedGraph& graph,
+                              const Cut& cut,
+                              const std::string& first) {
+    std::string text;
+    std::vector<std::string_view> patterns{cut.cut.front().evidence->pattern};
+    std::vector<std::string> advice{first};
+    std::vector<std::string> same;
+    for (const Candidate& kind : cut.cut) {
+        const std::string own =
+            kind.payload ? first : text_for(graph, kind, &advice::Words::advice);
+        if (std::ranges::find(advice, own) != advice.end()) {
+            continue;
+        }
+        advice.push_back(own);
+        if (std::ranges::find(patterns, kind.evidence->pattern) == patterns.end()) {
+            patterns.push_back(kind.evidence->pattern);
+            text += " For " + label_and_holder(graph, kind) + ": " + own + code_of(graph, kind);
+        } else {
+            same.push_back(label_and_holder(graph, kind));
         }
     }
-    return "`" + (name.empty() ? short_name(graph, node) : name) + "`";
+    const std::size_t shown = std::min(same.size(), kMostNamed);
+    for (std::size_t i = 0; i < shown; ++i) {
+        text += (i == 0 ? " Do the same for " : i + 1 == same.size() ? " and " : ", ") + same[i];
+    }
+    if (shown < same.size()) {
+        text += " and " + base::counted(same.size() - shown, "more reference", "more references");
+    }
+    return same.empty() ? text : text + ".";
 }
 
 // "the post-accumulate-grad hook of `Model.w`", if the holder of the candidate's first reference,
-// or a function of a library that calls it, is registered as one; otherwise "".
+// or a function or wrapper of a library that calls it, is registered as one; otherwise "".
 std::string hook_of(const CollapsedGraph& graph, const Candidate& candidate) {
     const NodeIx holder = graph.edges[candidate.edges.front()].holder;
     const auto calls_holder = [&](NodeIx hook) {
         const std::span<const NodeIx> captured = graph.targets_of(hook);
-        return hook == holder ||
-               (calls_user_function(graph, hook) && std::ranges::count(captured, holder) != 0);
+        const bool calls_captured =
+            calls_user_function(graph, hook) || only_calls_others(graph, hook);
+        return hook == holder || (calls_captured && std::ranges::count(captured, holder) != 0);
     };
     for (const EdgeIx e : graph.all_edges()) {
         if (calls_holder(graph.targets[e]) && graph.edges[e].label.kind == model::EdgeKind::hook) {
-            return "the " + std::string(graph.label_name(e)) + " of " +
-                   name_by_attribute(graph, graph.edges[e].holder);
+            const NodeIx owner = graph.edges[e].holder;
+            const std::string name = name_by_attribute(graph, owner);
+            return "the " + std::string(graph.label_name(e)) + " of `" +
+                   (name.empty() ? short_name(graph, owner) : name) + "`";
         }
     }
     return {};
@@ -331,7 +359,12 @@ std::string advice_of(const CollapsedGraph& graph, const Cut& cut) {
         return words_of(*cut.without_cut).advice;
     }
     const Candidate& first = cut.cut.front();
-    std::string text = text_for(graph, first, &advice::Words::advice);
+    if (const advice::Words* const words = words_for_exception(graph, cut)) {
+        return advice::fill(words->advice, slots_of(graph, first.edges.front())) +
+               otherwise(graph, cut);
+    }
+    const std::string first_advice = text_for(graph, first, &advice::Words::advice);
+    std::string text = first_advice;
     if (graph.edges[first.edges.front()].is_wrapped) {
         text +=
             " `functools.wraps()` also stores the wrapped function in `__wrapped__`: delete "
@@ -339,7 +372,7 @@ std::string advice_of(const CollapsedGraph& graph, const Cut& cut) {
     }
     std::string code = code_of(graph, first);
     text = is_set_of_back_pointers(cut) ? advice_for_set(graph, cut, std::move(code))
-                                        : text + code + advice_for_other_patterns(graph, cut);
+                                        : text + code + advice_for_others(graph, cut, first_advice);
     return text + advice_for_hook(graph, cut, text) + otherwise(graph, cut);
 }
 
@@ -347,10 +380,12 @@ std::string cost_of(const CollapsedGraph& graph, const Cut& cut) {
     if (cut.cut.empty()) {
         return {};
     }
+    if (const advice::Words* const words = words_for_exception(graph, cut)) {
+        return words->cost;
+    }
     if (is_set_of_back_pointers(cut) && can_use_weak_references(graph, cut)) {
-        return "`make().child` breaks: a child does not keep " +
-               (cut.on_every_cycle ? name_in_text(graph, cut.parent) : "the parent") +
-               " alive; pickling breaks too";
+        return "keep " + (cut.on_every_cycle ? name_in_text(graph, cut.parent) : "the parent") +
+               " where only a child is kept: a child no longer does; pickling breaks";
     }
     const Candidate& first = cut.cut.front();
     return text_for(graph, first, &advice::Words::cost);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "analysis/callers.h"
 #include "analysis/names.h"
 #include "analysis/score_adjustment.h"
 
@@ -27,6 +28,7 @@ InnerCandidate judge(const CycleView& view, const Cycle& cycle, std::size_t i) {
         k = view.previous(k);
         candidate.path.insert(candidate.path.begin(), view.edges[k]);
     }
+    candidate.code = storing_pack_hook(view, i);
     candidate.evidence = &evidence_of(view, i);
     candidate.score = candidate.evidence->weight + adjustment_of(view, i);
     return candidate;
@@ -62,6 +64,36 @@ void note_variable(Judgment& judgment,
     const bool variable = graph.is_through_variable(edge);
     judgment.shared_cell = variable && references > 1;
     judgment.equivalent = variable ? references : 1;
+}
+
+InnerCandidate widened(const Component& component, InnerCandidate candidate, bool all_of_kind) {
+    const CollapsedGraph& graph = component.graph;
+    const InnerEdgeIx edge = candidate.edges.front();
+    candidate.edges = {edge};
+    const model::NodeId cell = component.edge(edge).cell;
+    for (const InnerEdgeIx e : component.all_edges()) {
+        if (cell != kNone && e != edge && component.edge(e).cell == cell) {
+            candidate.edges.push_back(e);
+        }
+    }
+    for (const EdgeIx copy : graph.copies_in_f_locals(component.edges[edge])) {
+        const auto at = std::ranges::find(component.edges, copy);
+        if (at != component.edges.end()) {
+            candidate.edges.push_back(component.edges.index_at(at));
+        }
+    }
+    note_variable(candidate, graph, component.edges[edge], candidate.edges.size());
+    if (all_of_kind) {
+        const ReferenceKind kind = kind_of(component, edge);
+        for (const InnerEdgeIx e : component.all_edges()) {
+            if (e != edge && (cell == kNone || component.edge(e).cell != cell) &&
+                kind_of(component, e) == kind) {
+                candidate.edges.push_back(e);
+                ++candidate.equivalent;
+            }
+        }
+    }
+    return candidate;
 }
 
 void drop_needless(std::vector<InnerCandidate>& candidates,

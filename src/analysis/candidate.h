@@ -16,6 +16,7 @@ namespace cyclewatch::analysis {
 struct Judgment {
     EdgeIx keeper = kNone;       // reference to the container or partial that holds the first
     std::vector<EdgeIx> path{};  // references to that container from the object that owns it
+    NodeIx code = kNone;  // the function to change, if it is not where the reference is stored
     const Evidence* evidence = nullptr;
     int score = 0;
     std::size_t classes = 1;       // of the holders
@@ -54,6 +55,14 @@ void note_variable(Judgment& judgment,
                    const CollapsedGraph& graph,
                    EdgeIx edge,
                    std::size_t references);
+
+// Returns `candidate` with its first reference and those that must be cut with it: the references
+// that go through the same variable, because one assignment clears them all, and the copies of a
+// variable in `f_locals`, which would not exist without it. With `all_of_kind`, also the references
+// that the same line of code creates.
+[[nodiscard]] InnerCandidate widened(const Component& component,
+                                     InnerCandidate candidate,
+                                     bool all_of_kind);
 
 // Removes the candidates that need not be cut, because the others break all cycles that retain
 // memory. Starts with the last candidate, and stops at the limit of `work`.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/back_references.h"
+#include "analysis/feedback_set.h"
 #include "analysis/names.h"
 #include "analysis/payload.h"
 #include "analysis/removable_references.h"
@@ -34,13 +35,16 @@ class CutSearch {
         const std::vector<InnerCandidate> ranked = rank_cycle(component_, cycle_);
         const std::vector<Candidate> enough = find_enough(ranked);
         const Payloads payloads = find_payloads(component_, cycle_, held_);
-        if (use_removable_references(result, enough) || use_back_references(result, enough)) {
+        if (use_stored_tensors(result, ranked, enough)) {
+            result.alternatives.clear();
+        } else if (use_removable_references(result, enough) ||
+                   use_back_references(result, enough)) {
             result.alternatives = enough;
         } else if (!enough.empty()) {
             result.cut = {enough.front()};
             result.alternatives.assign(enough.begin() + 1, enough.end());
         } else if (!ranked.empty() && ranked.front().score >= patterns::kWorthCutting) {
-            Candidate best = to_candidate(widened(ranked.front(), true), component_);
+            Candidate best = to_candidate(widened(component_, ranked.front(), true), component_);
             best.enough = false;
             result.cut = {std::move(best)};
         }
@@ -48,15 +52,10 @@ class CutSearch {
         if (is_open && use_links(result)) {
             result.alternatives.clear();
         } else if (is_open) {
-            // Advice to cut a reference such as a class's own __mro__ would be useless, so suggest
-            // references outside the cycle whose removal frees the memory.
-            std::vector<Candidate> instead =
-                payloads.single.empty()
-                    ? find_last_references(component_, held_, payloads.of_class, work_left)
-                    : std::vector{payloads.single.front()};
-            if (!instead.empty()) {
-                result.cut = std::move(instead);
-            }
+            use_several_references(result, payloads, work_left);
+        }
+        if (!graph_.collectable && is_library_code(result.cut) && use_feedback_set(result, true)) {
+            result.alternatives.clear();
         }
         prefer_own_payload_to_foreign_cycle(result, payloads.single);
         for (const Candidate& payload : payloads.single) {
@@ -92,10 +91,10 @@ class CutSearch {
                 })) {
                 continue;
             }
-            InnerCandidate alone = widened(candidate, false);
+            InnerCandidate alone = widened(component_, candidate, false);
             if (ends_all(alone)) {
                 enough.push_back(to_candidate(std::move(alone), component_));
-            } else if (InnerCandidate all = widened(candidate, true);
+            } else if (InnerCandidate all = widened(component_, candidate, true);
                        all.equivalent > 1 && ends_all(all)) {
                 enough.push_back(to_candidate(std::move(all), component_));
             }
@@ -113,37 +112,6 @@ class CutSearch {
         return !still_holds(component_, {component_.edges.size(), candidate.edges});
     }
 
-    // Adds the references that go through the same variable, because one assignment clears them
-    // all, and the copies of a variable in `f_locals`, which would not exist without it. With
-    // `all_of_kind`, also adds the references that the same line of code creates.
-    [[nodiscard]] InnerCandidate widened(InnerCandidate candidate, bool all_of_kind) const {
-        const InnerEdgeIx edge = candidate.edges.front();
-        const model::NodeId cell = component_.edge(edge).cell;
-        for (const InnerEdgeIx e : component_.all_edges()) {
-            if (cell != kNone && e != edge && component_.edge(e).cell == cell) {
-                candidate.edges.push_back(e);
-            }
-        }
-        for (const EdgeIx copy : graph_.copies_in_f_locals(component_.edges[edge])) {
-            const auto at = std::ranges::find(component_.edges, copy);
-            if (at != component_.edges.end()) {
-                candidate.edges.push_back(component_.edges.index_at(at));
-            }
-        }
-        note_variable(candidate, graph_, component_.edges[edge], candidate.edges.size());
-        if (all_of_kind) {
-            const ReferenceKind kind = kind_of(component_, edge);
-            for (const InnerEdgeIx e : component_.all_edges()) {
-                if (e != edge && (cell == kNone || component_.edge(e).cell != cell) &&
-                    kind_of(component_, e) == kind) {
-                    candidate.edges.push_back(e);
-                    ++candidate.equivalent;
-                }
-            }
-        }
-        return candidate;
-    }
-
     // Drops alternatives that are rarely the right references to cut. A torch.nn.Module needs its
     // parameters, buffers and submodules. An object needs its data, but a function may capture more
     // than it needs. If the evidence for the cut is strong, a reference with weak evidence is
@@ -158,13 +126,36 @@ class CutSearch {
         const bool cuts_item =
             result.cut.empty() ||
             is_container(graph_, graph_.edges[result.cut.front().edges.front()].holder);
+        const bool is_programs = !is_library_code(result.cut);
         std::erase_if(result.alternatives, [&](const Candidate& candidate) {
             const EdgeIx edge = candidate.edges.front();
+            if (result.cut.size() == 1 && std::ranges::find(result.cut.front().edges, edge) !=
+                                              result.cut.front().edges.end()) {
+                return true;
+            }
+            if (!graph_.collectable && is_programs && is_library_code({candidate})) {
+                return true;
+            }
             return graph_.is_child_of_module(edge) || (!cuts_item && is_fixed_item(edge)) ||
                    (candidate.payload
                         ? breaks_cycle && graph_.edges[edge].label.kind != model::EdgeKind::closure
                         : known && candidate.evidence->weight <= patterns::kMutual.weight);
         });
+    }
+
+    // Suggests what a hook for saved tensors stores. Alternatives, such as clearing the variable of
+    // the hook, would break the backward pass.
+    bool use_stored_tensors(Cut& result,
+                            const std::vector<InnerCandidate>& ranked,
+                            const std::vector<Candidate>& enough) const {
+        if (ranked.empty() || ranked.front().evidence != &patterns::kStoredByPackHook) {
+            return false;
+        }
+        if (!enough.empty() && enough.front().evidence == ranked.front().evidence) {
+            result.cut = {enough.front()};
+            return true;
+        }
+        return use_feedback_set(result);
     }
 
     // Suggests what hooks refer to, or where frames are stored, instead of a reference that may be
@@ -209,6 +200,41 @@ class CutSearch {
         return true;
     }
 
+    // Used if nothing found so far breaks all cycles.
+    void use_several_references(Cut& result,
+                                const Payloads& payloads,
+                                std::uint64_t& work_left) const {
+        // In a cycle that no collection frees, dropping the data keeps the other objects alive.
+        if (!graph_.collectable && use_feedback_set(result)) {
+            return;
+        }
+        // Advice to cut a reference such as a class's own __mro__ would be useless, so suggest
+        // references outside the cycle whose removal frees the memory.
+        std::vector<Candidate> instead =
+            payloads.single.empty()
+                ? find_last_references(component_, held_, payloads.of_class, work_left)
+                : std::vector{payloads.single.front()};
+        if (!instead.empty()) {
+            result.cut = std::move(instead);
+        } else {
+            use_feedback_set(result);
+        }
+    }
+
+    // Returns false if there is no small set of references that breaks all cycles.
+    bool use_feedback_set(Cut& result, bool only_programs = false) const {
+        std::vector<InnerCandidate> set = find_feedback_set(component_, cycle_, only_programs);
+        if (set.empty()) {
+            return false;
+        }
+        result.cut.clear();
+        result.parent = kNone;
+        for (InnerCandidate& candidate : set) {
+            result.cut.push_back(to_candidate(std::move(candidate), component_));
+        }
+        return true;
+    }
+
     // Suggests all references between objects of one class, as in a linked list, if removing them
     // leaves no cycle that retains an owner. Other references of these objects are not suggested,
     // because linked objects need their data.
@@ -240,6 +266,15 @@ class CutSearch {
             return label_of(graph_, candidate.edges.front());
         });
         return true;
+    }
+
+    // True if the location of each candidate is known, and in code of a library.
+    [[nodiscard]] bool is_library_code(const std::vector<Candidate>& candidates) const {
+        return std::ranges::all_of(candidates, [this](const Candidate& candidate) {
+            const std::optional<Origin> origin =
+                origin_of_location(graph_, candidate.edges.front(), candidate.keeper);
+            return origin && *origin != Origin::user;
+        });
     }
 
     // Users cannot change a cycle that is inside a library, but if they pass a callable to the

@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 
+#include "analysis/callers.h"
 #include "analysis/construction_hints.h"
 #include "analysis/evidence_weights.h"
 #include "analysis/names.h"
@@ -62,6 +63,9 @@ class EdgeClassifier {
         if (graph_.edges[edge_].structural) {
             return kStructural;
         }
+        if (storing_pack_hook(cycle_, i_) != kNone) {
+            return kStoredByPackHook;
+        }
         const EdgeKind kind = graph_.edges[edge_].label.kind;
         if (is_item(kind)) {
             return item();
@@ -82,7 +86,7 @@ class EdgeClassifier {
             case EdgeKind::partial_keyword:
                 return is_stored_on_target() ? kPartialOfSelf : kPartial;
             case EdgeKind::default_value:
-                return kDefault;
+                return is_called_by_library(cycle_, i_) ? kDefaultOfCallback : kDefault;
             case EdgeKind::stack:
                 return kMember;
             default:
@@ -95,7 +99,7 @@ class EdgeClassifier {
     const Evidence& closure() const {
         if (graph_.is(target_, NodeKind::function)) {
             if (name_ != short_name(graph_, target_)) {
-                return kClosure;
+                return plain_closure();
             }
             if (target_ == holder_) {
                 return kRecursiveClosure;
@@ -103,7 +107,7 @@ class EdgeClassifier {
             // If the cycle consists only of functions, the functions call each other.
             const bool others =
                 any_holder([this](NodeIx node) { return !graph_.is(node, NodeKind::function); });
-            return others ? kClosure : kRecursivePair;
+            return others ? plain_closure() : kRecursivePair;
         }
         if (graph_.is(target_, NodeKind::bound_method)) {
             return kWrappedMethod;
@@ -114,7 +118,11 @@ class EdgeClassifier {
         if (cycle_.is_object(target_)) {
             return is_stored_on_target() ? kClosureCapturesOwner : kClosureCapturesObject;
         }
-        return kClosure;
+        return plain_closure();
+    }
+
+    [[nodiscard]] const Evidence& plain_closure() const {
+        return is_called_by_library(cycle_, i_) ? kClosureOfCallback : kClosure;
     }
 
     const Evidence& local() const {
@@ -253,18 +261,31 @@ class EdgeClassifier {
             if (!graph_.is(holder_, NodeKind::bound_method)) {
                 return kBuiltinMethod;
             }
-            if (is_called_by_others()) {
-                return is_stored_on_target() ? kHookOnSelf : kHook;
+            if (is_called_by_others(cycle_, i_)) {
+                return is_registered_as_hook(cycle_, i_)
+                           ? (is_stored_on_target() ? kHookOnSelf : kHook)
+                           : (is_stored_on_target() ? kPassedMethodOnSelf : kPassedMethod);
             }
             return is_stored_on_target() ? kBoundMethodOnSelf : kBoundMethod;
         }
         if (name_.starts_with("saved:")) {
-            return kSavedForBackward;
+            return changes_part_of_tensor() ? kSavedPartOfItself : kSavedForBackward;
         }
         if (name_ == "__dict__" && target_ == holder_) {
             return kDictOfItself;
         }
         return kMachinery;
+    }
+
+    // True if the cycle leads through the node that torch creates if a part of a tensor is changed.
+    bool changes_part_of_tensor() const {
+        const std::size_t steps = std::min(cycle_.size(), kFarthestLook);
+        for (std::size_t i = i_, left = steps; left > 0; i = cycle_.next(i), --left) {
+            if (short_name(graph_, cycle_.holder(i)) == "CopySlices") {
+                return true;
+            }
+        }
+        return false;
     }
 
     const Evidence& item() const {
@@ -290,9 +311,12 @@ class EdgeClassifier {
         if (kind_on_cycle(i_) == NodeKind::exception) {
             return graph_.is(holder_, NodeKind::tuple) ? kMachinery : kExceptionInContainer;
         }
+        const EdgeIx into = cycle_.edges[cycle_.outside_containers(i_)];
+        if (graph_.label_name(into).starts_with("saved:")) {
+            return kSavedForBackward;  // what a pack hook returned
+        }
         // An object that stores only `list.append`, or a function that captures the list, does not
         // own the list.
-        const EdgeIx into = cycle_.edges[cycle_.outside_containers(i_)];
         const bool is_own = is_stored_on_target() && !passes(NodeKind::builtin_function) &&
                             graph_.edges[into].label.kind != EdgeKind::closure;
         if (!cycle_.is_object(target_) || !is_own) {
@@ -332,24 +356,6 @@ class EdgeClassifier {
             return holder == target_ || is_container(graph_, holder) ||
                    (by_callables && !cycle_.is_object(holder));
         });
-    }
-
-    // True if the holder is a callable that is called by code other than user code, such as a
-    // library or functools.partial. These callers would not dereference a weak reference.
-    [[nodiscard]] bool is_called_by_others() const {
-        const std::size_t k = cycle_.previous(i_);
-        const CollapsedEdge& previous = graph_.edges[cycle_.edges[k]];
-        const EdgeKind kind = previous.label.kind;
-        if (kind == EdgeKind::hook || graph_.is(cycle_.holder(k), NodeKind::partial)) {
-            return true;
-        }
-        if (kind == EdgeKind::attribute && !previous.is_wrapped &&
-            graph_.label_name(cycle_.edges[k]) != "__wrapped__") {
-            return false;  // stored like a method: the code that stores it can be changed
-        }
-        const NodeIx caller = cycle_.holder(cycle_.outside_containers(k));
-        return (cycle_.is_object(caller) || graph_.is(caller, NodeKind::function)) &&
-               origin_of(graph_, caller) != Origin::user;
     }
 
     const CycleView& cycle_;

@@ -58,6 +58,10 @@ void append_references(std::vector<model::Reference>& list,
                     return have_same_classes(graph, edge, candidate.edges[i]);
                 }));
         }
+        if (candidate.code != kNone) {
+            reference.location = location_of_node(graph, candidate.code);
+            reference.columns = {};
+        }
         if (i == 0) {
             reference.holder_path = path_text(graph, candidate.path);
             for (auto at = candidate.path.rbegin();
@@ -71,6 +75,9 @@ void append_references(std::vector<model::Reference>& list,
             reference.holder_path = stored_in(graph, graph.targets[candidate.edges[i]]);
         } else if (cut.cut.size() > 1 && graph.is(holder, model::NodeKind::bound_method)) {
             reference.holder_path = stored_in(graph, holder);
+        } else if (!graph.collectable &&
+                   graph.edges[candidate.edges[i]].label.kind == model::EdgeKind::hook) {
+            reference.holder_path = name_by_attribute(graph, holder);
         }
         references.push_back(std::move(reference));
     }

@@ -51,7 +51,7 @@ model::SourceLocation source_of(const CollapsedGraph& graph, EdgeIx edge) {
     }
     if (graph.edges[edge].label.kind == EdgeKind::hook) {
         // The code to change is neither the class of the torch.nn.Module nor, if the hook is a
-        // callable object, the class of the hook.
+        // callable object, the beginning of its class.
         const NodeIx hook = graph.targets[edge];
         if (calls_user_function(graph, hook)) {
             return graph.node(hook).captured_function;
@@ -81,6 +81,21 @@ model::SourceLocation source_of(const CollapsedGraph& graph, EdgeIx edge, EdgeIx
         graph.edges[keeper].label.kind != EdgeKind::closure &&
         origin_of(graph, graph.edges[keeper].holder) != Origin::standard_library;
     return use_keeper ? source_of(graph, keeper) : location;
+}
+
+// The shortest name of an attribute that refers to `node`; "" if there is none.
+std::string attribute_of(const CollapsedGraph& graph, NodeIx node) {
+    std::string name;
+    for (const EdgeIx e : graph.all_edges()) {
+        if (graph.targets[e] == node && is_attribute(graph, e) && graph.edges[e].holder != node) {
+            const std::string found = dotted(graph, e);
+            if (name.empty() || std::pair(found.size(), std::string_view(found)) <
+                                    std::pair(name.size(), std::string_view(name))) {
+                name = found;
+            }
+        }
+    }
+    return name;
 }
 
 // Packages and modules of the standard library. Used only if the file that contains the code is
@@ -231,6 +246,24 @@ std::string path_text(const CollapsedGraph& graph, std::span<const EdgeIx> path)
     return text;
 }
 
+std::string name_by_attribute(const CollapsedGraph& graph, NodeIx node) {
+    std::string name = attribute_of(graph, node);
+    for (const EdgeIx e : graph.edges_of(node)) {
+        if (name.empty() && graph.label_name(e) == "variable") {
+            name = attribute_of(graph, graph.targets[e]);
+        }
+    }
+    if (!name.empty()) {
+        return name;
+    }
+    for (const EdgeIx e : graph.all_edges()) {
+        if (graph.targets[e] == node && graph.label_name(e) == "grad_fn") {
+            name = attribute_of(graph, graph.edges[e].holder);
+        }
+    }
+    return name;
+}
+
 std::string location_of_node(const CollapsedGraph& graph, NodeIx node) {
     return place_of(graph, source_of_node(graph, node));
 }
@@ -297,6 +330,12 @@ Origin origin_of(const CollapsedGraph& graph, NodeIx node) {
     const std::string_view full = module.substr(module.starts_with('_') ? 1 : 0);
     const std::string_view top = full.substr(0, full.find('.'));
     return contains(kStandardLibrary, top) ? Origin::standard_library : Origin::user;
+}
+
+std::optional<Origin> origin_of_location(const CollapsedGraph& graph, EdgeIx edge, EdgeIx keeper) {
+    const std::string location = location_of(graph, edge, keeper);
+    return location.empty() ? std::nullopt
+                            : std::optional(base::origin_of_path(base::path_of_location(location)));
 }
 
 bool may_be_users(const CollapsedGraph& graph, NodeIx node) {

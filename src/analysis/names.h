@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -79,6 +80,10 @@ template <std::size_t size>
 // for "_trainer" and "_Model__trainer".
 [[nodiscard]] std::string_view plain_name(std::string_view name);
 
+// "Model.w", by the attribute of another object that refers to `node`. An autograd node is named by
+// the leaf whose gradient it accumulates, or by its output. "" if there is no such attribute.
+[[nodiscard]] std::string name_by_attribute(const CollapsedGraph& graph, NodeIx node);
+
 // The location of the code that creates the reference, as "path:line"; "" if unknown. The result is
 // the first of these locations that is known:
 // - The line that stores the attribute.
@@ -116,6 +121,10 @@ using base::Origin;
 
 // Returns the origin of the code or class of `node`: user, library or standard library.
 [[nodiscard]] Origin origin_of(const CollapsedGraph& graph, NodeIx node);
+// The origin of the code at location_of() the reference; nullopt if the location is unknown.
+[[nodiscard]] std::optional<Origin> origin_of_location(const CollapsedGraph& graph,
+                                                       EdgeIx edge,
+                                                       EdgeIx keeper = kNone);
 
 // True if user code may have created the references that `node` holds. Always true for a container.
 [[nodiscard]] bool may_be_users(const CollapsedGraph& graph, NodeIx node);

@@ -196,12 +196,17 @@ Cycle shortest_cycle_through(const Component& component, InnerEdgeIx e) {
     return shortest_cycle(component, holder, others);
 }
 
-Cycle choose_cycle(const Component& component) {
+Cycle choose_cycle(const Component& component, const IndexSet<InnerEdgeIx>& removed) {
     IndexSet<InnerEdgeIx> dead;
     IndexSet<MemberIx> in_cycle;
     for (const IndexSet<InnerEdgeIx>& ignored :
          {structural_or_self(component), component.structural, IndexSet<InnerEdgeIx>()}) {
         dead = ignored;
+        for (const InnerEdgeIx e : component.all_edges()) {
+            if (removed.contains(e)) {
+                dead.insert(e);
+            }
+        }
         in_cycle = nodes_in_cycles(component, dead);
         if (!in_cycle.empty()) {
             break;

@@ -26,7 +26,8 @@ using Cycle = std::vector<InnerEdgeIx>;
 
 // A shortest cycle that starts at the node that retains the most device bytes. If possible, the
 // cycle contains neither structural references nor an attribute that refers to its own object. Does
-// not depend on the order of nodes.
-[[nodiscard]] Cycle choose_cycle(const Component& component);
+// not depend on the order of nodes. References in `removed` are ignored.
+[[nodiscard]] Cycle choose_cycle(const Component& component,
+                                 const IndexSet<InnerEdgeIx>& removed = {});
 
 }  // namespace cyclewatch::analysis

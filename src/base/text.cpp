@@ -148,15 +148,24 @@ std::string clean_text(std::string_view text) {
     std::string out;
     out.reserve(text.size());
     std::size_t at = 0;
+    const auto is_printable = [](char c) { return c >= ' ' && c <= '~'; };
     while (at < text.size()) {
         const std::size_t start = at;
+        while (at < text.size() && is_printable(text[at])) {  // nearly all of a path
+            ++at;
+        }
+        out += text.substr(start, at - start);
+        if (at == text.size()) {
+            break;
+        }
+        const std::size_t other = at;
         const char32_t c = next_character(text, at);
         if (c == U'\n' || c == U'\r' || c == U'\t') {
             out += ' ';
         } else if (c == kReplacement || is_hidden(c)) {
             out += kReplacementBytes;
         } else {
-            out += text.substr(start, at - start);
+            out += text.substr(other, at - other);
         }
     }
     return out;

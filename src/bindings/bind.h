@@ -54,6 +54,9 @@ void bind_process_watch(pybind11::module_& module);
 // The program may have imported a library or initialized CUDA since the last call.
 void observe_failures();
 
+// AccountRecord, account_report().
+void bind_account(pybind11::module_& module);
+
 // scan(), never_freed() and the lists of storages and owners.
 void bind_scan(pybind11::module_& module);
 

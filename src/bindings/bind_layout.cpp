@@ -27,6 +27,9 @@ device::TorchLayout layout_from(const py::dict& found) {
             kinds.insert(kind);
         }
     }
+    if (found.contains("most_nodes")) {
+        layout.most_nodes = found["most_nodes"].cast<std::size_t>();
+    }
     layout.tensors = kinds.contains("tensors");
     layout.gradients = kinds.contains("gradients");
     layout.nodes = kinds.contains("nodes");
@@ -38,6 +41,14 @@ device::TorchLayout layout_from(const py::dict& found) {
     }
     if (kinds.contains("stale_views")) {
         layout.node_in_tensor = found["node_in_tensor"].cast<std::pair<std::size_t, std::size_t>>();
+    }
+    if (kinds.contains("unwrapped_nodes")) {
+        layout.next_nodes = found["next_nodes"].cast<std::pair<std::size_t, std::size_t>>();
+        layout.accumulate_grad =
+            found["accumulate_grad"].cast<std::pair<std::uintptr_t, std::size_t>>();
+    }
+    if (kinds.contains("copied_slices")) {
+        layout.copy_slices = found["copy_slices"].cast<std::pair<std::uintptr_t, std::size_t>>();
     }
     if (layout.saved) {
         layout.saved_in_wrapper = found["saved_in_wrapper"].cast<std::size_t>();

@@ -21,6 +21,7 @@
 #include "model/report.h"
 #include "render/graph/picture_layout.h"
 #include "render/renderer.h"
+#include "render/summary.h"
 #include "render/svg/svg_renderer.h"
 #include "watch/atomic_file.h"
 
@@ -302,6 +303,14 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         py::arg("text"),
         "Return `text` as one line without control characters.");
     module.def("format_bytes", &base::format_bytes, py::arg("count"), "1536 -> '1.5 KiB'.");
+    module.def(
+        "similar_paths",
+        [](const py::str& path, std::uint64_t count) {
+            return render::similar_paths(utf8(path), count);
+        },
+        py::arg("path"),
+        py::arg("count"),
+        "' (one of 4 such paths)' if the path of `count` owners stands for several, or ''.");
     module.def("graphviz_sessions", &render::graphviz_sessions);
     module.def("format_names", &render::format_names, "The report formats.");
 }

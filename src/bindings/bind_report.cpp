@@ -285,6 +285,27 @@ void bind_merge(ReportClass& added) {
         "    (1, 1)");
 }
 
+// For cyclewatch/cli/memory_comparison.py: to_json() of a large report takes a second.
+py::list accounts(const model::Report& report) {
+    py::list list;
+    if (!report.memory) {
+        return list;
+    }
+    for (const model::MemoryAccount& each : *report.memory) {
+        py::list lines;
+        for (const model::MemoryLine& line : each.lines) {
+            lines.append(py::make_tuple(line.kind, line.use, line.bytes));
+        }
+        list.append(py::make_tuple(report.processes[each.process].rank,
+                                   each.device,
+                                   model::word_of(each.occasion),
+                                   each.in_use,
+                                   each.peak,
+                                   lines));
+    }
+    return list;
+}
+
 ReportClass add_report_class(py::module_& module) {
     using Self = model::Report;
     using Shared = std::shared_ptr<Self>;
@@ -332,6 +353,10 @@ ReportClass add_report_class(py::module_& module) {
             "`aligned` is the same if all ranks collected at the same steps, and `step` is the "
             "duration of a step; all in seconds per step. None unless two or more processes have "
             "counted steps in common.")
+        .def_property_readonly("_accounts",
+                               &accounts,
+                               "For each account: rank, device, occasion, in_use, peak, and the "
+                               "kind, use and bytes of each line.")
         .def("__repr__", [](const Self& self) {
             const std::size_t processes = self.processes.size();
             return "<Report of " +

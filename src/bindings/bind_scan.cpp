@@ -2,7 +2,9 @@
 #include <pybind11/stl.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +27,15 @@ watch::Settings scan_settings(const std::vector<std::string>& devices,
     settings.devices = selected(devices);
     settings.listeners = listeners({.read_source = read_source});
     return settings;
+}
+
+std::vector<std::shared_ptr<model::LiveOwner>> shared(std::vector<model::LiveOwner> owners) {
+    std::vector<std::shared_ptr<model::LiveOwner>> shared;
+    shared.reserve(owners.size());
+    for (model::LiveOwner& owner : owners) {
+        shared.push_back(std::make_shared<model::LiveOwner>(std::move(owner)));
+    }
+    return shared;
 }
 
 // For cyclewatch.dump_snapshot() and Census.save().
@@ -68,10 +79,63 @@ void bind_lists(py::module_& module) {
         "device, address, bytes, Finding.collected, signatures.");
 }
 
+void bind_never_freed(py::module_& module) {
+    module.def(
+        "never_freed",
+        [](const std::vector<std::string>& devices,
+           const py::object& read_source,
+           const py::dict& layout,
+           int settle,
+           watch::ReportedStorages& known) {
+            return std::make_shared<model::Report>(
+                Dispatcher::instance().never_freed(scan_settings(devices, read_source),
+                                                   layout_from(layout),
+                                                   failures_in(layout),
+                                                   settle,
+                                                   known));
+        },
+        Locked(),
+        py::arg("devices"),
+        py::arg("read_source"),
+        py::arg("layout"),
+        py::arg("settle"),
+        py::arg("known"),
+        "`layout`: the result of cyclewatch.torch_proof.torch_layout(). `known`: storages to omit, "
+        "to which the search adds those that it reports.");
+    module.def(
+        "never_freed_or_live",
+        [](const std::vector<std::string>& devices,
+           const py::object& read_source,
+           const py::dict& layout,
+           int settle,
+           std::uint64_t min_bytes) {
+            watch::CensusSettings census;
+            census.devices = selected(devices);
+            census.min_bytes = min_bytes;
+            auto [report, live] =
+                Dispatcher::instance().never_freed_or_live(scan_settings(devices, read_source),
+                                                           layout_from(layout),
+                                                           failures_in(layout),
+                                                           settle,
+                                                           census);
+            return py::make_tuple(std::make_shared<model::Report>(std::move(report)),
+                                  shared(std::move(live)));
+        },
+        Locked(),
+        py::arg("devices"),
+        py::arg("read_source"),
+        py::arg("layout"),
+        py::arg("settle"),
+        py::arg("min_bytes"),
+        "Returns the report of never_freed(), and if it has no findings, the groups of reachable "
+        "owners with at least `min_bytes` bytes.");
+}
+
 }  // namespace
 
 void bind_scan(py::module_& module) {
     bind_lists(module);
+    bind_never_freed(module);
     module.def(
         "scan",
         [](int generation,
@@ -100,27 +164,27 @@ void bind_scan(py::module_& module) {
         py::arg("live_owners") = 0,
         "`live_owners`: the maximum number of groups of reachable owners in the report.");
     module.def(
-        "never_freed",
+        "memory_use",
         [](const std::vector<std::string>& devices,
            const py::object& read_source,
-           const py::dict& layout,
-           int settle,
-           watch::ReportedStorages* known) {
-            return std::make_shared<model::Report>(
-                Dispatcher::instance().never_freed(scan_settings(devices, read_source),
-                                                   layout_from(layout),
-                                                   failures_in(layout),
-                                                   settle,
-                                                   known));
+           const std::optional<py::dict>& layout) {
+            watch::CensusSettings census;
+            census.devices = selected(devices);
+            census.show_keys = false;
+            const device::TorchLayout found = layout ? layout_from(*layout) : device::TorchLayout();
+            watch::MemoryUse use = Dispatcher::instance().memory_use(
+                scan_settings(devices, read_source), std::move(census), layout ? &found : nullptr);
+            return py::make_tuple(std::make_shared<model::Report>(std::move(use.dead)),
+                                  std::make_shared<model::Report>(std::move(use.never_freed)),
+                                  shared(std::move(use.live)));
         },
         Locked(),
         py::arg("devices"),
         py::arg("read_source"),
         py::arg("layout"),
-        py::arg("settle"),
-        py::arg("known") = py::none(),
-        "`layout`: the result of cyclewatch.torch_proof.torch_layout(). `known`: storages to omit, "
-        "to which the search adds those that it reports.");
+        "Returns the report of a scan of all objects, without cycles through NumPy arrays, the "
+        "report of never_freed(), without findings if `layout` is None, and the groups of "
+        "reachable owners.");
     module.def(
         "dead_bytes",
         [](int generation, bool frozen, bool with_unexplained) {

@@ -197,35 +197,6 @@ void bind_native_watch(NativeWatchClass& added) {
             "Returns the values of cyclewatch.metric_table, by name.");
 }
 
-void add_account(const NativeWatch& self,
-                 std::string device,
-                 const std::string& occasion,
-                 std::uint64_t in_use,
-                 std::optional<std::uint64_t> total,
-                 std::string source,
-                 std::optional<std::uint64_t> peak,
-                 std::string headline,
-                 const std::vector<std::tuple<std::string, std::string, std::int64_t>>& lines,
-                 std::vector<std::string> signatures,
-                 const std::vector<std::shared_ptr<model::LiveOwner>>& holders) {
-    model::MemoryAccount account;
-    account.device = std::move(device);
-    account.occasion = model::from_word<model::AccountOccasion>(occasion).value();
-    account.in_use = in_use;
-    account.total = total.value_or(0);
-    account.source = std::move(source);
-    account.peak = peak.value_or(0);
-    account.headline = std::move(headline);
-    for (const auto& [kind, use, bytes] : lines) {
-        account.lines.push_back({.kind = kind, .use = use, .bytes = bytes});
-    }
-    account.signatures = std::move(signatures);
-    for (const auto& holder : holders) {
-        account.holders.push_back(*holder);
-    }
-    self.watch->add_account(std::move(account));
-}
-
 void bind_steps_and_files(NativeWatchClass& added) {
     added
         .def(
@@ -255,20 +226,14 @@ void bind_steps_and_files(NativeWatchClass& added) {
             "take_census",
             [](const NativeWatch& self) { Dispatcher::instance().take_census(self.watch); },
             Locked())
-        .def("add_account",
-             &add_account,
-             Locked(),
-             py::arg("device"),
-             py::arg("occasion"),
-             py::arg("in_use"),
-             py::arg("total"),
-             py::arg("source"),
-             py::arg("peak"),
-             py::arg("headline"),
-             py::arg("lines"),
-             py::arg("signatures"),
-             py::arg("holders"),
-             "Adds an account to the report. `lines`: kind, use and bytes.")
+        .def(
+            "add_account",
+            [](const NativeWatch& self, const model::MemoryAccount& account) {
+                self.watch->add_account(account);
+            },
+            Locked(),
+            py::arg("account"),
+            "Adds an account to the report.")
         .def(
             "flush",
             [](const NativeWatch& self, double seconds) { self.watch->flush(seconds); },
@@ -309,6 +274,7 @@ void bind_watch(py::module_& module) {
         Locked(),
         "The default name of a report file, without the suffix.");
     bind_scan(module);
+    bind_account(module);
     module.def("start_watch", &start_watch, Locked());
     module.def(
         "shutdown",

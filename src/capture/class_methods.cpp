@@ -104,6 +104,12 @@ bool creates(PyTypeObject* creator, PyTypeObject* created) {
     return found;
 }
 
+MethodPlace find_call_method(PyTypeObject* type) {
+    PyObject* function = nullptr;
+    PyCodeObject* const code = code_of_method(type, "__call__", &function);
+    return code == nullptr ? MethodPlace{} : MethodPlace{path_of(code), code->co_firstlineno};
+}
+
 EndMethod find_end_method(PyTypeObject* type) {
     PyObject* function = nullptr;
     PyCodeObject* const exit = code_of_method(type, kExit, &function);

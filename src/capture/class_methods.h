@@ -16,6 +16,14 @@ namespace cyclewatch::capture {
 // argument. REQUIRES: inside CollectionListener::on_unreachable().
 [[nodiscard]] bool creates(PyTypeObject* creator, PyTypeObject* created);
 
+struct MethodPlace {
+    std::string path;  // "" if the method is not a Python function with a source file
+    int line = 0;
+};
+
+// The method `__call__` of `type` or of one of its bases.
+[[nodiscard]] MethodPlace find_call_method(PyTypeObject* type);
+
 struct EndMethod {
     std::string_view name;  // e.g. "close"; a literal, empty if there is none
     std::string path;

@@ -209,6 +209,8 @@ void GraphBuilder::add_node(std::uint32_t node) {
     described.hides_references = hides_references(named_[node]);
     if (hidden_ != nullptr && described.kind == model::NodeKind::function) {
         described.captured_function = captured_function(named_[node]);
+    } else if (hidden_ != nullptr && described.kind == model::NodeKind::object) {
+        described.captured_function = call_method(named_[node]);
     }
     const base::CallSite site = allocation_site(named_[node]);
     described.allocated = {builder_.intern(site.path), site.line};
@@ -239,6 +241,14 @@ model::SourceLocation GraphBuilder::captured_function(PyObject* function) {
         }
     }
     return {};
+}
+
+model::SourceLocation GraphBuilder::call_method(PyObject* object) {
+    const MethodPlace place = find_call_method(Py_TYPE(object));
+    if (place.path.empty() || base::origin_of_path(place.path) != base::Origin::user) {
+        return {};
+    }
+    return {builder_.intern(place.path), static_cast<std::uint32_t>(place.line)};
 }
 
 void GraphBuilder::add_parts(PyObject* object) {

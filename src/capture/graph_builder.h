@@ -63,6 +63,7 @@ class GraphBuilder {
     void add_node(std::uint32_t node);
     [[nodiscard]] bool hides_references(PyObject* object) const;
     [[nodiscard]] model::SourceLocation captured_function(PyObject* function);
+    [[nodiscard]] model::SourceLocation call_method(PyObject* object);
     void add_parts(PyObject* object);
     void limit_references();
     [[nodiscard]] model::Node describe(PyObject* object);

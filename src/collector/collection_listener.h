@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interface for observing a collection: its start, its unreachable set and its end.
-// REQUIRES: GIL held, on the collecting thread. RUNS PYTHON: never.
+// REQUIRES: GIL held, on the collecting thread. RUNS PYTHON: only readers passed to
+// register_owner().
 #pragma once
 
 #include <cstdint>

@@ -89,6 +89,27 @@ class UnreachableSearch {
         scan.frozen.assign(frozen);
     }
 
+    // Call after divide(): calls visit(object) for each living object that cannot be reached from
+    // `roots`.
+    void visit_reached_otherwise(std::span<PyObject* const> roots,
+                                 const std::function<void(PyObject*)>& visit) {
+        is_marked_.assign(objects_.size(), false);
+        marked_.reserve(objects_.size());
+        for (PyObject* const root : roots) {
+            mark(root, this);
+        }
+        while (!marked_.empty()) {
+            const std::uint32_t at = marked_.back();
+            marked_.pop_back();
+            traverse<mark>(at);
+        }
+        for (std::size_t i = 0; i < objects_.size(); ++i) {
+            if (states_[i] != 0 && !is_marked_[i]) {
+                visit(objects_[i]);
+            }
+        }
+    }
+
   private:
     static constexpr std::uint32_t kNone = ReferenceWalk::kMaxObjects;
 
@@ -172,6 +193,17 @@ class UnreachableSearch {
         return 0;
     }
 
+    // Never throws: `marked_` has room for every object.
+    static int mark(PyObject* target, void* context) noexcept {
+        auto& search = *static_cast<UnreachableSearch*>(context);
+        const std::uint32_t at = search.walk_.find(target);
+        if (at != ReferenceWalk::kAbsent && !search.is_marked_[at]) {
+            search.is_marked_[at] = true;
+            search.marked_.push_back(at);
+        }
+        return 0;
+    }
+
     // Finds the objects that the next collection will untrack and then ignore. Free-threaded builds
     // untrack tuples and dicts that contain only numbers and strings. A tuple that contains another
     // tuple is untracked only if the collector has already examined the inner tuple, so the result
@@ -204,6 +236,8 @@ class UnreachableSearch {
     std::vector<std::int32_t> states_;
     std::vector<bool> is_hidden_holder_;  // empty without hidden references
     std::vector<bool> untracked_;         // empty on builds with a GIL
+    std::vector<bool> is_marked_;         // by visit_reached_otherwise()
+    std::vector<std::uint32_t> marked_;   // to be traversed
     std::size_t position_ = 0;            // of the sweep
     std::uint32_t top_ = kNone;
 };
@@ -306,6 +340,15 @@ bool scan_heap(HeapScope scope, HeapScan& scan, const HiddenReferences* hidden) 
     scan.frozen.clear();
     scan.held.clear();
     return false;
+}
+
+bool visit_reached_otherwise(std::span<PyObject* const> roots,
+                             const std::function<void(PyObject*)>& visit) {
+    if (kept_memory() == nullptr) {
+        return false;
+    }
+    kept_memory()->search.visit_reached_otherwise(roots, visit);
+    return true;
 }
 
 void release_scan_memory() noexcept {

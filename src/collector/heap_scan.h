@@ -11,6 +11,8 @@
 // garbage collector design in CPython's internal documentation.
 #pragma once
 
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "collector/hidden_references.h"
@@ -53,6 +55,13 @@ void find_generations() noexcept;
 [[nodiscard]] bool scan_heap(HeapScope scope,
                              HeapScan& scan,
                              const HiddenReferences* hidden = nullptr) noexcept;
+
+// Calls visit(object) for each object of the last scan that is alive, but cannot be reached from
+// `roots`. Returns false if the memory of that scan was not kept. REQUIRES: GIL held; the last scan
+// succeeded, its `hidden` still exists, and no Python code has run since. RUNS PYTHON: never. May
+// throw std::bad_alloc. Much cheaper than another scan.
+[[nodiscard]] bool visit_reached_otherwise(std::span<PyObject* const> roots,
+                                           const std::function<void(PyObject*)>& visit);
 
 // Frees the memory that the last scan kept for the next one. REQUIRES: GIL held.
 void release_scan_memory() noexcept;

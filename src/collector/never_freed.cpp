@@ -149,14 +149,15 @@ std::vector<PyObject*> never_freed_among(std::span<PyObject* const> objects,
     return CollectionForecast(objects, hidden).run();
 }
 
-bool find_never_freed(const HiddenReferences& hidden, UnreachableSet& found) noexcept {
+bool find_never_freed(const HiddenReferences& hidden,
+                      HeapScan& unreachable,
+                      UnreachableSet& found) noexcept {
     found.clear();
-    HeapScan scan;
-    if (!scan_heap({.generation = 2, .frozen = true}, scan, &hidden)) {
+    if (!scan_heap({.generation = 2, .frozen = true}, unreachable, &hidden)) {
         return false;
     }
     try {
-        found.assign(never_freed_among(scan.collectable.objects(), hidden));
+        found.assign(never_freed_among(unreachable.collectable.objects(), hidden));
         found.set_hidden(&hidden);
         return true;
     } catch (...) {

@@ -14,9 +14,12 @@ namespace cyclewatch::collector {
 
 // Fills `found` with these objects, and with the objects that only they keep alive. Omits the
 // objects that collections would free, after any number of them. `hidden` must be sorted, and must
-// outlive `found`. Returns false if out of memory or if the objects cannot be listed.
+// outlive `found`. `unreachable.collectable`: all unreachable objects, whether or not a collection
+// would free them. Returns false if out of memory or if the objects cannot be listed.
 // REQUIRES: GIL held, a build with a GIL. RUNS PYTHON: never.
-[[nodiscard]] bool find_never_freed(const HiddenReferences& hidden, UnreachableSet& found) noexcept;
+[[nodiscard]] bool find_never_freed(const HiddenReferences& hidden,
+                                    HeapScan& unreachable,
+                                    UnreachableSet& found) noexcept;
 
 // Those of `objects` that no collection would free, if no other objects referred to them. May throw
 // std::bad_alloc. REQUIRES and RUNS PYTHON: as above.

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "collector/tracked_objects.h"
 #include "compat/features.h"
 #include "compat/frame_access.h"
 #include "python/deferred_exceptions.h"
@@ -213,18 +214,15 @@ bool may_be_in_cycle(PyObject* object) noexcept {
     return object != nullptr && (PyType_IS_GC(Py_TYPE(object)) != 0 || is_array(object));
 }
 
-bool is_untracked_container(PyObject* object) noexcept {
-    return PyType_IS_GC(Py_TYPE(object)) != 0 && PyObject_IS_GC(object) != 0 &&
-           PyObject_GC_IsTracked(object) == 0;
-}
-
 class ArraySearch {
   public:
     explicit ArraySearch(HiddenReferences& hidden) : hidden_(hidden) {}
 
     void run(std::span<PyObject* const> objects) {
         cyclewatch_visit_threads(&visit_thread, this);
-        for (PyObject* const object : objects) {
+        for (std::size_t i = 0; i < objects.size(); ++i) {
+            prefetch_ahead(objects, i);
+            PyObject* const object = objects[i];
             traversals_.of(Py_TYPE(object)).visit<&visit>(object, this);
             if (is_array(object)) {  // an instance of a subclass
                 add_references(object);
@@ -241,12 +239,13 @@ class ArraySearch {
     // Called by tp_traverse, through which exceptions must not propagate.
     static int visit(PyObject* target, void* context) noexcept {
         auto& self = *static_cast<ArraySearch*>(context);
-        if (!may_be_in_cycle(target)) {
+        // Most targets are tracked.
+        if (!may_be_in_cycle(target) || PyObject_GC_IsTracked(target) != 0) {
             return 0;
         }
         try {
             if (PyType_IS_GC(Py_TYPE(target)) == 0 ||
-                (is_untracked_container(target) && leads_on(target))) {
+                (PyObject_IS_GC(target) != 0 && leads_on(target))) {
                 self.enqueue(target);
             }
         } catch (const std::bad_alloc&) {

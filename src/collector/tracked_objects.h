@@ -76,6 +76,15 @@ class TrackedObjects {
     std::size_t first_frozen_ = 0;
 };
 
+// Prefetches the objects that a sweep in ascending order will reach soon, and the memory in which
+// they store their references.
+inline void prefetch_ahead(std::span<PyObject* const> objects, std::size_t position) noexcept {
+    constexpr std::size_t kAhead = 16;
+    const std::size_t last = objects.size() - 1;
+    __builtin_prefetch(objects[std::min(position + kAhead, last)]);
+    cw_prefetch_references(objects[std::min(position + kAhead / 2, last)]);
+}
+
 // Visits the references of listed objects and finds the positions of their targets. Uses 8 to 16
 // bytes per object.
 class ReferenceWalk {
@@ -101,14 +110,7 @@ class ReferenceWalk {
 
     [[nodiscard]] std::span<PyObject* const> objects() const noexcept { return objects_; }
 
-    // Prefetches the objects that a sweep in ascending order will reach soon, and the memory in
-    // which they store their references.
-    void prefetch(std::size_t position) const noexcept {
-        constexpr std::size_t kAhead = 16;
-        const std::size_t last = objects_.size() - 1;
-        __builtin_prefetch(objects_[std::min(position + kAhead, last)]);
-        cw_prefetch_references(objects_[std::min(position + kAhead / 2, last)]);
-    }
+    void prefetch(std::size_t position) const noexcept { prefetch_ahead(objects_, position); }
 
     // Calls kVisit(target, context) for each reference that the object at `position` owns. The
     // target may be null.

@@ -218,26 +218,65 @@ static const PyGC_Head* list_of(int generation) {
 /* Bytes to load ahead: objects of the same size are often allocated one after another. */
 enum { kAhead = 512 };
 
+/* The next object of a list, from its front or its back; NULL if the links disagree. */
+static const PyGC_Head* step_forward(const PyGC_Head* node) {
+    const PyGC_Head* const next = next_head(node);
+    __builtin_prefetch((const char*)next + kAhead);
+    return next != NULL && previous_head(next) == node ? next : NULL;
+}
+static const PyGC_Head* step_back(const PyGC_Head* node) {
+    const PyGC_Head* const previous = previous_head(node);
+    __builtin_prefetch((const char*)previous - kAhead);
+    return previous != NULL && next_head(previous) == node ? previous : NULL;
+}
+
+/* Adds the objects of `list` up to the middle to `found`, and the others to `rest`, in the opposite
+ * order. The walk waits for memory most of the time, and from both ends it waits for two objects at
+ * once. */
+static cw_walk_result walk_from_both_ends(const PyGC_Head* list,
+                                          cw_object_list* found,
+                                          cw_object_list* rest) {
+    const PyGC_Head* front = list;
+    const PyGC_Head* back = list;
+    for (;;) {
+        front = step_forward(front);
+        if (front == NULL) {
+            return CW_WALK_BROKEN;
+        }
+        if (front == back) {
+            return CW_WALK_COMPLETE;
+        }
+        if (!cw_add_object(found, (PyObject*)(front + 1))) {
+            return CW_WALK_NO_MEMORY;
+        }
+        back = step_back(back);
+        if (back == NULL) {
+            return CW_WALK_BROKEN;
+        }
+        if (front == back) {
+            return CW_WALK_COMPLETE;
+        }
+        if (!cw_add_object(rest, (PyObject*)(back + 1))) {
+            return CW_WALK_NO_MEMORY;
+        }
+    }
+}
+
 cw_walk_result cw_list_generation(int generation, cw_object_list* found) {
     const PyGC_Head* const list = list_of(generation);
     if (list == NULL) {
         return CW_WALK_BROKEN;
     }
-    const PyGC_Head* node = list;
-    for (;;) {
-        const PyGC_Head* const next = next_head(node);
-        __builtin_prefetch((const char*)next + kAhead);
-        if (next == NULL || previous_head(next) != node) {
-            return CW_WALK_BROKEN;
-        }
-        if (next == list) {
-            return CW_WALK_COMPLETE;
-        }
-        if (!cw_add_object(found, (PyObject*)(next + 1))) {
-            return CW_WALK_NO_MEMORY;
-        }
-        node = next;
+    cw_object_list rest = {NULL, 0, 0};
+    cw_walk_result result = walk_from_both_ends(list, found, &rest);
+    if (result == CW_WALK_COMPLETE && !cw_reserve_objects(found, found->count + rest.count)) {
+        result = CW_WALK_NO_MEMORY;
     }
+    while (result == CW_WALK_COMPLETE && rest.count > 0) {
+        found->objects[found->count++] = rest.objects[--rest.count];
+    }
+    cw_free_objects(&rest);
+    return result;
 }
 
 int cw_tracks_more_than(size_t count) {

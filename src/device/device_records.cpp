@@ -27,9 +27,11 @@ PyObject* native_function(const char* name) noexcept {
     return function != nullptr && PyCFunction_CheckExact(function) ? function : nullptr;
 }
 
-// stats[key]["all"]["current"].
-std::optional<std::uint64_t> current(PyObject* stats, const char* key) noexcept {
-    for (const char* const each : {key, "all", "current"}) {
+// stats[key]["all"][kind].
+std::optional<std::uint64_t> statistic(PyObject* stats,
+                                       const char* key,
+                                       const char* kind) noexcept {
+    for (const char* const each : {key, "all", kind}) {
         stats = entry(stats, each);
     }
     const std::optional<std::int64_t> value = integer(stats);
@@ -75,12 +77,13 @@ std::optional<TorchMemory> torch_memory(int device) noexcept {
     PyObject* const function = native_function("_cuda_memoryStats");
     const OwnedRef number = steal(function == nullptr ? nullptr : PyLong_FromLong(device));
     const OwnedRef stats = steal(number ? PyObject_CallOneArg(function, number.get()) : nullptr);
-    const std::optional<std::uint64_t> allocated = current(stats.get(), "allocated_bytes");
-    const std::optional<std::uint64_t> reserved = current(stats.get(), "reserved_bytes");
+    const auto allocated = statistic(stats.get(), "allocated_bytes", "current");
+    const auto reserved = statistic(stats.get(), "reserved_bytes", "current");
     std::optional<TorchMemory> memory;
     if (allocated && reserved) {
         memory = {.allocated = *allocated,
                   .reserved = *reserved,
+                  .peak = statistic(stats.get(), "allocated_bytes", "peak").value_or(0),
                   .uses_cuda_pool = torch_uses_cuda_pool()};
     }
     PyErr_Clear();

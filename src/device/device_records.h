@@ -21,6 +21,7 @@ namespace cyclewatch::device {
 struct TorchMemory {
     std::uint64_t allocated = 0;
     std::uint64_t reserved = 0;
+    std::uint64_t peak = 0;       // the most that was allocated at one time; 0 if unknown
     bool uses_cuda_pool = false;  // torch allocates with cudaMallocAsync()
 };
 
@@ -32,7 +33,7 @@ struct TorchMemory {
 struct MemoryInUse {
     FreeMemory cuda;
     std::optional<TorchMemory> torch;
-    ReservedMemory reserved;
+    ReservedMemory reserved{};
     std::uint64_t dead = 0;
     // The part of `dead` that the collection returned to torch's allocator.
     std::uint64_t freed_to_torch = 0;

@@ -148,7 +148,8 @@ int OwnerDetector::visit_from_traverse(PyObject* target, void* self) noexcept {
     return 1;
 }
 
-// The verdict on the type of `object`. If `object` is an owner, appends it to detection_->owners.
+// The verdict on the type of `object`. If `object` is an owner, appends it to detection_->owners:
+// the verdict on an owner's type is not remembered, so that each owner comes here.
 const TypeVerdict& OwnerDetector::recognise(PyObject* object) {
     const TypeVerdict& type = types_.of(Py_TYPE(object));
     if (type.role == TypeRole::owner) {

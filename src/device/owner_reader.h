@@ -44,9 +44,11 @@ struct OwnerReading {
                                 // all views of a storage on a device
     std::string shape;          // "[2, 3]"; may be empty
     std::string dtype;          // "float32"; may be empty
+    std::string note;           // added to the type: "committed"; usually empty
     int left_objects = 0;       // GC objects that the reader created and that live as long as the
                                 // storage
-    std::string part;           // for an element of `parts`: its label (".grad")
+    std::string part;           // for an element of `parts`: its label (".grad"); "" for a shard
+    bool is_shard = false;      // a storage of an array that has several, all of the same kind
     std::unique_ptr<WeakStorage> weak_storage;  // null: the storage is freed with its owners
     // Set by count_references(). The storage dies with its owners if the owners account for all
     // references to the storage.

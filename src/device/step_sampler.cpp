@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/step_sampler.h"
 
+#include <chrono>
 #include <optional>
 
 #include "device/device_memory.h"
@@ -15,6 +16,8 @@ constexpr int kPause = 500;  // times the duration of a sample
 // another device, but asking torch for each device would take longer than the sample.
 constexpr std::uint64_t kSamplesPerSearch = 256;
 constexpr int kMostDevices = 16;
+// Reading the resident memory takes three system calls; everything else in a step takes none.
+constexpr std::chrono::milliseconds kResidentPause{100};
 
 }  // namespace
 
@@ -34,21 +37,31 @@ void StepSampler::find_devices(const DeviceSelection& devices) {
     }
 }
 
-std::vector<StepCounters> StepSampler::sample(const DeviceSelection& devices) {
+std::optional<std::uint64_t> StepSampler::resident(Clock::time_point now) {
+    if (now >= resident_until_) {
+        resident_ = resident_bytes();
+        resident_until_ = now + kResidentPause;
+    }
+    return resident_;
+}
+
+std::vector<StepCounters> StepSampler::sample(const DeviceSelection& devices,
+                                              Clock::time_point now) {
     if (samples_++ % kSamplesPerSearch == 0 || (cuda_.empty() && !reads_cpu_)) {
         find_devices(devices);
     }
     std::vector<StepCounters> counters;
     if (reads_cpu_) {
-        if (const std::optional<std::uint64_t> resident = resident_bytes()) {
-            counters.push_back({.device = "cpu", .in_use = *resident, .allocated = 0});
+        if (const std::optional<std::uint64_t> bytes = resident(now)) {
+            counters.push_back({.device = "cpu", .in_use = *bytes});
         }
     }
     for (const int device : cuda_) {
         if (const std::optional<TorchMemory> memory = torch_memory(device)) {
             counters.push_back({.device = "cuda:" + std::to_string(device),
                                 .in_use = memory->reserved,
-                                .allocated = memory->allocated});
+                                .allocated = memory->allocated,
+                                .peak = memory->peak});
         }
     }
     return counters;

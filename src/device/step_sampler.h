@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,10 @@ namespace cyclewatch::device {
 
 struct StepCounters {
     std::string device;
-    std::uint64_t in_use = 0;     // CPU: resident; CUDA: reserved by torch's allocator
+    // CPU: resident, at most 0.1 s before the step; CUDA: reserved by torch's allocator.
+    std::uint64_t in_use = 0;
     std::uint64_t allocated = 0;  // by torch's allocator; CPU: 0
+    std::uint64_t peak = 0;       // the most that torch has allocated at one time; CPU: 0
 };
 
 class StepSampler {
@@ -30,12 +33,16 @@ class StepSampler {
     // Call this after a sample, with the time at which it began.
     void pause_after(Clock::time_point began) noexcept;
     // The counters of the selected devices that the program uses. May throw std::bad_alloc.
-    [[nodiscard]] std::vector<StepCounters> sample(const DeviceSelection& devices);
+    [[nodiscard]] std::vector<StepCounters> sample(const DeviceSelection& devices,
+                                                   Clock::time_point now);
 
   private:
     void find_devices(const DeviceSelection& devices);
+    [[nodiscard]] std::optional<std::uint64_t> resident(Clock::time_point now);
 
     Clock::time_point due_{};
+    Clock::time_point resident_until_{};  // `resident_` is recent
+    std::optional<std::uint64_t> resident_;
     bool reads_cpu_ = false;
     std::vector<int> cuda_;  // devices that torch has used
     std::uint64_t samples_ = 0;

@@ -20,11 +20,21 @@ struct TorchLayout {
         std::vector<std::size_t> objects;
     };
 
-    bool tensors = false;  // reference counts of tensors, and bases of views
+    std::size_t most_nodes = 1'000'000;  // tensors and nodes to examine
+    bool tensors = false;                // reference counts of tensors, and bases of views
     bool gradients = false;
     bool nodes = false;  // reference counts of nodes, and references between nodes
     // Where a tensor stores its autograd data, and where these store the address of its node.
     std::optional<std::pair<std::size_t, std::size_t>> node_in_tensor;
+    // In a node: the offset of the vector of the nodes to which it refers, and the size of its
+    // elements, which begin with the address of a node. Verified together with the next field.
+    std::optional<std::pair<std::size_t, std::size_t>> next_nodes;
+    // The first word of an AccumulateGrad node, and the offset of the address of its leaf.
+    std::pair<std::uintptr_t, std::size_t> accumulate_grad;
+    // The first word of a CopySlices node, and the offset of the address of the node of the
+    // operation that has changed the view. Only CopySlices refers to that node. The offset is 0 if
+    // unknown.
+    std::pair<std::uintptr_t, std::size_t> copy_slices;
     bool saved = false;                    // tensors saved for backward, without hooks
     bool post_accumulate = false;          // post-accumulate-grad hooks of a tensor
     std::size_t node_in_wrapper = 0;       // in the Python object of a C++ node

@@ -42,7 +42,9 @@ struct Fields<model::Reference> {
             "Where the holder is stored, such as 'Registry._pairs'. If the holder is a method of a "
             "container, this is where the container is stored. For the cut of a Path, the holder "
             "as the path writes it. Set only for a cut or an alternative whose holder is a "
-            "container, a method of a container, or one of several bound methods to replace.",
+            "container, a method of a container, an object with hooks on a cycle that no "
+            "collection "
+            "frees, or one of several bound methods to replace.",
             {.unknown = "if unknown"}),
         CYCLEWATCH_FIELD(
             references,

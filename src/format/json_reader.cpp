@@ -224,8 +224,11 @@ void check_processes(const std::vector<T>& items, const std::string& path, std::
 
 void check_columns(const model::MemorySteps& steps) {
     const std::size_t rows = steps.steps.size();
-    for (const std::size_t size :
-         {steps.times.size(), steps.in_use.size(), steps.allocated.size(), steps.dead.size()}) {
+    for (const std::size_t size : {steps.times.size(),
+                                   steps.in_use.size(),
+                                   steps.allocated.size(),
+                                   steps.peak ? steps.peak->size() : rows,
+                                   steps.dead.size()}) {
         if (size != rows) {
             fail("memory_steps", "columns of different lengths");
         }

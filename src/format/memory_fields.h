@@ -99,6 +99,10 @@ struct Fields<model::MemorySteps> {
         CYCLEWATCH_FIELD(in_use,
                          "Bytes reserved by torch's allocator or, for the CPU, resident memory"),
         CYCLEWATCH_FIELD(allocated, "Bytes allocated by torch's allocator; 0 for the CPU"),
+        CYCLEWATCH_FIELD(peak,
+                         "The most bytes that torch had allocated at one time, since the start or "
+                         "``torch.cuda.reset_peak_memory_stats()``",
+                         {.unknown = "for the CPU"}),
         CYCLEWATCH_FIELD(dead, "Bytes of unreachable tensors that scans had found"),
         CYCLEWATCH_FIELD(censuses, "The sizes by category, exact, in the censuses"),
     };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/memory_account.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
 namespace cyclewatch::model {
@@ -43,6 +45,10 @@ MemorySteps in_columns(std::string device,
         steps.allocated.push_back(sample.allocated);
         steps.dead.push_back(sample.dead);
     }
+    if (std::ranges::any_of(samples, [](const StepSample& each) { return each.peak > 0; })) {
+        std::ranges::transform(
+            samples, std::back_inserter(steps.peak.emplace()), &StepSample::peak);
+    }
     steps.censuses = std::move(censuses);
     return steps;
 }
@@ -55,6 +61,7 @@ std::vector<StepSample> samples_of(const MemorySteps& steps) {
                            .at = steps.times[i],
                            .in_use = steps.in_use[i],
                            .allocated = steps.allocated[i],
+                           .peak = steps.peak ? (*steps.peak)[i] : 0,
                            .dead = steps.dead[i]});
     }
     return samples;

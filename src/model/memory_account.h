@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,6 +75,7 @@ struct StepSample {
     double at = 0;                // seconds since the watch started
     std::uint64_t in_use = 0;     // CPU: resident; CUDA: reserved by torch's allocator
     std::uint64_t allocated = 0;  // by torch's allocator; CPU: 0
+    std::uint64_t peak = 0;       // the most that torch has allocated at one time; CPU: 0
     std::uint64_t dead = 0;       // found by scans and not freed yet
 };
 
@@ -85,6 +87,7 @@ struct MemorySteps {
     std::vector<double> times;
     std::vector<std::uint64_t> in_use;
     std::vector<std::uint64_t> allocated;
+    std::optional<std::vector<std::uint64_t>> peak{};  // missing for the CPU
     std::vector<std::uint64_t> dead;
     std::vector<CategorySizes> censuses;
 

@@ -116,7 +116,8 @@ struct Node {
     bool lacks_weakref_slot = false;  // its type would, if __slots__ contained "__weakref__"
     bool hides_references = false;    // the collector does not see all references of the object
     // A function of a library, on a cycle hidden from the collector: the function of the program
-    // that it captures, for which the library has made it. Unknown for all others.
+    // that it captures, for which the library has made it. A callable object of the program, on
+    // such a cycle: its method `__call__`. Unknown for all others.
     SourceLocation captured_function;
     // The method that releases the object's resources ("close"), and its location. Empty if the
     // class has no such method.

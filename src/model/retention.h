@@ -65,7 +65,8 @@ struct RetentionPath {
     // The reference to remove. `cut->reason` explains the value of `cut_frees`.
     std::optional<Reference> cut;
     bool cut_frees = false;
-    // How to remove `cut`, as an instruction without a full stop: "call `cache_clear()` on f()".
+    // How to remove `cut`, or what else releases the object, as an instruction without a full stop:
+    // "call `cache_clear()` on f()".
     std::optional<std::string> remedy;
     // The remedy if the object is one of several that are stored in the same way: "remove the items
     // of `cache` that are no longer needed". Not part of the JSON document.

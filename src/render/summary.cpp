@@ -4,17 +4,22 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/text.h"
 
 namespace cyclewatch::render {
-namespace {
 
-// For a path that stands for several: their text is the same except for indexes.
-std::string similar_paths(std::uint64_t count) {
-    return count > 1 ? " (one of " + base::format_count(count) + " such paths)" : "";
+std::string similar_paths(std::string_view path, std::uint64_t count) {
+    const std::size_t arrow = path.rfind(" -> ");
+    const bool names_one =
+        path.find_first_of("0123456789") == std::string_view::npos &&
+        (arrow == std::string_view::npos || path.find('.', arrow) != std::string_view::npos);
+    return count > 1 && !names_one ? " (one of " + base::format_count(count) + " such paths)" : "";
 }
+
+namespace {
 
 using base::format_bytes;
 
@@ -97,18 +102,25 @@ std::string growth_words(const model::Report& report) {
     return " Live tensors grow by " + growth_rate(total) + ".";
 }
 
+// True if the finding also retains memory that was saved for backward, whose size is not known.
+bool retains_unowned(const model::Finding& finding) {
+    return finding.unowned_bytes.has_value();
+}
+
 // The number of references to cut for one or two findings, and the number of bytes that cutting
 // them frees.
 struct Remedy {
     std::size_t references = 0;
     std::uint64_t bytes = 0;
-    bool payload = true;  // all of them lead from a cycle to an owner, so cycles remain
+    bool payload = true;    // all of them lead from a cycle to an owner, so cycles remain
+    bool is_least = false;  // memory saved for backward, which nothing has measured, is freed too
 
     void add(const model::Finding& finding) {
         references += finding.cut.size();
         bytes += static_cast<std::uint64_t>(static_cast<double>(finding.retained_bytes) *
                                             finding.freed_share);
         payload = payload && finding.cut.front().payload;
+        is_least = is_least || retains_unowned(finding);
     }
 };
 
@@ -232,7 +244,8 @@ std::string result_sentence(const model::Report& report) {
     const bool sampled = is_sampled(report);
     const std::string cycles =
         (sampled ? "At least " : "") + base::counted(total_cycles(report), "reference cycle");
-    const std::string memory = (sampled ? "at least " : "") + format_bytes(report.retained_bytes) +
+    const bool is_least = sampled || std::ranges::any_of(report.findings, retains_unowned);
+    const std::string memory = (is_least ? "at least " : "") + format_bytes(report.retained_bytes) +
                                " of " + memory_kind(report.findings);
     if (std::ranges::none_of(report.findings, &is_collected)) {
         const bool partly = std::ranges::any_of(
@@ -333,9 +346,11 @@ std::string remedy_sentence(const model::Report& report) {
         remedy.add(*second);
     }
     const auto count = static_cast<std::uint64_t>(std::ranges::count_if(report.findings, is_new));
-    const std::string gain = format_bytes(remedy.bytes) + " (" +
-                             base::format_percent(share_of(remedy.bytes, report.retained_bytes)) +
-                             ")";
+    const std::string gain =
+        remedy.is_least || std::ranges::any_of(report.findings, retains_unowned)
+            ? (remedy.is_least ? "at least " : "") + format_bytes(remedy.bytes)
+            : format_bytes(remedy.bytes) + " (" +
+                  base::format_percent(share_of(remedy.bytes, report.retained_bytes)) + ")";
     const std::string verb = remedy.payload ? "Dropping" : "Cutting";
     const std::string more =
         first.shared_bytes == 0 ? "" : " Another " + shared_remedy(first, "the first finding");
@@ -371,7 +386,7 @@ std::string sharing_words(const model::Finding& finding) {
 }
 
 std::string kept_size(const model::Finding& finding) {
-    return (finding.unowned_bytes ? "at least " : "") +
+    return (retains_unowned(finding) ? "at least " : "") +
            format_bytes(finding.retained_bytes > 0 ? finding.retained_bytes : finding.shared_bytes);
 }
 
@@ -463,9 +478,10 @@ std::string live_owner_sentence(const model::LiveOwner& live) {
         text += detail.empty() ? "" : " " + detail;
     }
     text += " on " + owner.device + ", " + std::string(model::word_of(live.category));
+    text += owner.allocated_at.empty() ? "" : ", allocated at " + owner.allocated_at;
     if (!live.held_by.empty()) {
         const model::RetentionPath& path = live.held_by.front();
-        text += ", held by " + path.text + similar_paths(owner.count);
+        text += ", held by " + path.text + similar_paths(path.text, owner.count);
         if (path.remedy && path.cut_frees) {
             text += (owner.count > 1 ? ". To free them, " : ". To free it, ") + *path.remedy;
         } else if (path.remedy && live.held_by.size() > 1 && live.held_by[1].remedy) {
@@ -527,7 +543,7 @@ std::string growth_sentence(const model::GrowingOwner& growing) {
     }
     text += " on " + owner.device + " (" + format_bytes(growing.bytes) + ")";
     if (!growing.held_by.empty()) {
-        text += ", held by " + growing.held_by + similar_paths(owner.count);
+        text += ", held by " + growing.held_by + similar_paths(growing.held_by, owner.count);
     }
     if (growing.graph_nodes) {
         const auto added = static_cast<std::uint64_t>(growing.graph_nodes_rate.value_or(0));

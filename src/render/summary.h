@@ -40,6 +40,11 @@ namespace cyclewatch::render {
 
 // "shared with 4 other findings", or "shared with objects outside any cycle".
 [[nodiscard]] std::string sharing_words(const model::Finding& finding);
+// " (one of 4 such paths)" if the path of a group stands for several, whose text is the same except
+// for indexes; otherwise "". If the path names a variable or an attribute, its owners are the
+// shards of one array.
+[[nodiscard]] std::string similar_paths(std::string_view path, std::uint64_t count);
+
 // "256 MiB", "at least 4.0 MiB": the memory that only this cycle kept alive or, if there is none,
 // that other objects also kept alive.
 [[nodiscard]] std::string kept_size(const model::Finding& finding);

@@ -118,6 +118,15 @@ void ReportStore::note(const std::string& sentence) {
     }
 }
 
+void ReportStore::set_note(const std::string& topic, const std::string& sentence) {
+    const std::lock_guard lock(mutex_);
+    if (sentence.empty()) {
+        state_notes_.erase(topic);
+    } else {
+        state_notes_[topic] = sentence;
+    }
+}
+
 void ReportStore::set_census(std::vector<model::GrowingOwner> growing,
                              std::span<const model::LiveOwner> owners,
                              std::size_t most,
@@ -238,6 +247,9 @@ model::Report ReportStore::snapshot(const model::Stats& stats) const {
     report.stats = stats;
     report.stats.findings = findings_.size() + not_kept_.size();
     report.notes = notes_;
+    for (const auto& [topic, sentence] : state_notes_) {
+        report.notes.push_back(sentence);
+    }
     if (!not_kept_.empty()) {
         report.notes.push_back(
             not_kept_note((more_not_kept_ ? "More than " : "") + std::to_string(not_kept_.size())));

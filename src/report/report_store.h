@@ -72,6 +72,8 @@ class ReportStore {
 
     // Adds a sentence to the report's notes. Idempotent.
     void note(const std::string& sentence);
+    // Replaces the note of the same topic, which describes a state. An empty sentence removes it.
+    void set_note(const std::string& topic, const std::string& sentence);
 
     // Replaces the results of the last census, which was taken at `time`, and adds its sizes by
     // category to the steps. `owners`: all groups, the largest first; `most` of them are stored.
@@ -138,6 +140,7 @@ class ReportStore {
     std::map<std::string, UsageSamples> usage_;  // by device
     StepPauses pauses_;
     std::vector<std::string> notes_;
+    std::map<std::string, std::string> state_notes_;  // by topic
 };
 
 }  // namespace cyclewatch::report

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "capture/labelers/text.h"
+#include "retention/known_ends.h"
 #include "retention/path_names.h"
 
 namespace cyclewatch::retention {
@@ -15,6 +16,16 @@ bool is_clearable(PyObject* object) {
     return object != nullptr &&
            (PyDict_Check(object) || PyList_Check(object) || PySet_Check(object) ||
             capture::has_tp_name(Py_TYPE(object), "collections.deque"));
+}
+
+// True for a collection that is not one of Python's own, and that has a method clear().
+bool is_other_collection(PyObject* object) {
+    const PyMappingMethods* const items =
+        object == nullptr ? nullptr : Py_TYPE(object)->tp_as_mapping;
+    if (items == nullptr || items->mp_length == nullptr || is_clearable(object)) {
+        return false;
+    }
+    return has_method(Py_TYPE(object), "clear");
 }
 
 bool is_entry(const Step& step) {
@@ -50,6 +61,11 @@ std::string PathText::attribute_of_item(std::size_t item) const {
 bool PathText::has_several_entries(std::size_t at) const {
     return is_attribute(steps_[at]) && at + 1 < steps_.size() && is_clearable(steps_[at].to) &&
            is_entry(steps_[at + 1]) && !holder_of(at + 1).empty();
+}
+
+bool PathText::is_cleared_collection(std::size_t at) const {
+    return at + 1 < steps_.size() && is_other_collection(steps_[at].to) &&
+           !holder_of(at + 1).empty();
 }
 
 // The program may use the container again, so it must not be deleted.

@@ -72,6 +72,12 @@ bool has_copied_variables(const std::vector<Step>& steps, std::size_t at) {
            steps[at + 1].label.name == "f_locals" && PyFrame_Check(steps[at + 1].from);
 }
 
+// True for the traceback of an exception that the program has stored, other than in a variable.
+bool is_traceback_of_stored(const std::vector<Step>& steps, const PathText& text, std::size_t at) {
+    return is_traceback(steps[at]) && at > 0 && steps[at - 1].label.kind != EdgeKind::local &&
+           !text.is_private_to_library(at - 1) && !text.is_handled(at);
+}
+
 // True if the type or one of its bases has a C attribute with this name.
 bool has_c_attribute(const PyTypeObject* type, std::string_view name) {
     for (; type != nullptr; type = type->tp_base) {
@@ -120,6 +126,9 @@ CutChoice choose_cut(const std::vector<Step>& steps,
             rank = CutRank::entry;
         } else if (rank == CutRank::attribute && text.is_private_to_library(i)) {
             rank = CutRank::part;
+        }
+        if (is_traceback_of_stored(steps, text, i)) {
+            rank = CutRank::traceback;
         }
         if (is_item_of_c_code(steps, i)) {
             rank = CutRank::never;

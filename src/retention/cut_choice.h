@@ -23,6 +23,7 @@ enum class CutRank : std::uint8_t {
     attribute,
     named_entry,
     entry,
+    traceback,
     hook,
     known_end
 };
@@ -31,10 +32,11 @@ enum class CutRank : std::uint8_t {
 // because programs forget to remove an entry more often than to clear an attribute. The same holds
 // for an attribute that other code has added to the instance of a class, and even more for a hook,
 // which is preferred to what it uses, except items that it collects. Next are other attributes,
-// which are nearer to the object than the caller's variable. If several steps are equally good, the
-// last is chosen. The hook is also cut if what precedes it frees the object, because a program
-// needs a module longer than the module's hooks. The same holds for a reference for which
-// known_end() knows a call.
+// which are nearer to the object than the caller's variable. The traceback of a stored exception is
+// preferred to the container of the exception, because programs store exceptions for their
+// messages. If several steps are equally good, the last is chosen. The hook is also cut if what
+// precedes it frees the object, because a program needs a module longer than the module's hooks.
+// The same holds for a reference for which known_end() knows a call.
 struct CutChoice {
     std::size_t step = 0;
     bool frees = false;

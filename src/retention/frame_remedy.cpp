@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "capture/object_summary.h"
+#include "retention/known_ends.h"
 #include "retention/path_names.h"
 
 namespace cyclewatch::retention {
@@ -34,6 +35,9 @@ Remedy PathText::removal_of_variable(std::size_t at) const {
     const Step& step = steps_[at];
     const std::string holder = named_holder_of(at);
     if (is_of_generator(step)) {
+        if (std::string end = end_of_task(at); !end.empty()) {
+            return removal(std::move(end));
+        }
         return removal(holder.empty() ? ""
                                       : "call `" + holder + ".close()` once it is no longer used");
     }
@@ -51,6 +55,17 @@ Remedy PathText::removal_of_variable(std::size_t at) const {
                        base::clean_text(root_name()) + line_of(references()[at]);
     return is_unread ? release(text + ", which its function does not read again")
                      : removal(text + std::string(kOnceUnneeded));
+}
+
+// A coroutine that a task runs cannot be closed, and a task that is only dropped never ends.
+std::string PathText::end_of_task(std::size_t variable) const {
+    if (variable == 0 || variable >= steps_.size() || !is_of_generator(steps_[variable]) ||
+        !is_task(steps_[variable - 1].from)) {
+        return {};
+    }
+    const std::string task = holder_of(variable - 1);
+    return (task.empty() ? "cancel the task" : "call `" + task + ".cancel()`") +
+           " if nobody needs its result, or complete what the task waits for";
 }
 
 std::string PathText::end_of_thread(const std::set<std::string>& settable) const {
@@ -89,7 +104,6 @@ std::string PathText::clearing_of_frame(std::size_t at, const std::string& frame
                         : "call `" + frame + ".clear()`";
 }
 
-// True if a thread still handles the exception that refers to the traceback of step `at`.
 bool PathText::is_handled(std::size_t at) const {
     const std::uint32_t position = steps_[at].cut_at;
     if (position == 0) {

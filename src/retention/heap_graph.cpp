@@ -127,6 +127,11 @@ namespace {
 template <typename Visit>
 void for_each_field(PyObject* holder, const Visit& visit) {
     constexpr auto kWord = static_cast<Py_ssize_t>(sizeof(PyObject*));
+    // An allocator of the type may have allocated less than tp_basicsize: datetime.datetime omits
+    // the field for the time zone if there is none.
+    if (Py_TYPE(holder)->tp_alloc != PyType_GenericAlloc) {
+        return;
+    }
     const Py_ssize_t end = Py_TYPE(holder)->tp_basicsize;
     for (auto at = static_cast<Py_ssize_t>(sizeof(PyObject)); at + kWord <= end; at += kWord) {
         const auto* const field = reinterpret_cast<const char*>(holder) + at;

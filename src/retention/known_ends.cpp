@@ -93,6 +93,28 @@ std::string_view known_end(PyObject* owner, const Label& label, bool is_containe
     return remedy;
 }
 
+bool has_method(PyTypeObject* type, std::string_view name) {
+    bool found = false;
+    capture::visit_bases(type, [&](PyTypeObject* base) {
+        found = capture::find_in_dict(base->tp_dict, name) != nullptr;
+        return found;
+    });
+    return found;
+}
+
+bool is_task(PyObject* object) {
+    bool found = false;
+    if (object != nullptr) {
+        capture::visit_bases(Py_TYPE(object), [&](PyTypeObject* base) {
+            const capture::TypeName name = capture::name_of_type(base);
+            found = name.qualname == "Task" &&
+                    (name.module == "_asyncio" || name.module == "asyncio.tasks");
+            return found;
+        });
+    }
+    return found;
+}
+
 std::string_view end_method(PyTypeObject* type, std::string_view attribute) {
     constexpr std::array<const char*, 12> kNames{"close",
                                                  "cancel",

@@ -16,6 +16,12 @@ namespace cyclewatch::retention {
 // known. `is_container`: the attribute's value is a container of what is kept.
 [[nodiscard]] std::string_view known_end(PyObject* owner, const Label& label, bool is_container);
 
+// True if the class or one of its bases defines `name`.
+[[nodiscard]] bool has_method(PyTypeObject* type, std::string_view name);
+
+// True for the tasks of asyncio.
+[[nodiscard]] bool is_task(PyObject* object);
+
 // A method of `type` without parameters whose name says that it ends a use, such as "close", and
 // whose code assigns `attribute` or removes items from it; "" if there is none.
 [[nodiscard]] std::string_view end_method(PyTypeObject* type, std::string_view attribute);

@@ -135,11 +135,16 @@ class PathText {
     // `settable`: variables of the call that it does not read again. A worker that serves a queue
     // should rather set them to None than end.
     [[nodiscard]] std::string end_of_thread(const std::set<std::string>& settable) const;
+    // How to end the asyncio task whose coroutine has the variable of this step; "" if there is
+    // none.
+    [[nodiscard]] std::string end_of_task(std::size_t variable) const;
     // True if code outside the holder's class adds the attribute of step `at` to an instance.
     [[nodiscard]] bool is_stored_outside(std::size_t at) const;
     // True if step `at` is an attribute that begins with an underscore, and that the holder's
     // class, which is not code of the program, stores itself.
     [[nodiscard]] bool is_private_to_library(std::size_t at) const;
+    // True if a thread still handles the exception whose traceback is step `at`.
+    [[nodiscard]] bool is_handled(std::size_t at) const;
 
   private:
     // True if the first step is part of the root's text.
@@ -166,6 +171,9 @@ class PathText {
     // True if step `at` is an attribute whose value is a container, of which the next step is an
     // entry. The entry is not the cut, so several entries refer to the object.
     [[nodiscard]] bool has_several_entries(std::size_t at) const;
+    // True if step `at` is an attribute whose value is a collection of another kind, such as a
+    // cache of cachetools, which may lead to the object through several attributes of its own.
+    [[nodiscard]] bool is_cleared_collection(std::size_t at) const;
     // REQUIRES: has_several_entries(at).
     [[nodiscard]] std::string removal_of_entries(std::size_t at, const std::string& line) const;
     // The attribute of an item that leads to the object: "._out", or "[0]._out" if the item is a
@@ -187,7 +195,6 @@ class PathText {
     [[nodiscard]] std::string clearing_of_frame(std::size_t at, const std::string& frame) const;
     // How to remove a reference of an exception to its traceback.
     [[nodiscard]] std::string removal_of_traceback(std::size_t at) const;
-    [[nodiscard]] bool is_handled(std::size_t at) const;
     // The name or number of the root's thread; "" for the calling thread.
     [[nodiscard]] std::string thread_name() const;
     [[nodiscard]] std::string suffix_at(std::size_t at) const;

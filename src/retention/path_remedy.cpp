@@ -57,6 +57,21 @@ bool is_of_queue(const Step& holder) {
             capture::has_base(Py_TYPE(holder.from), "asyncio.queues", "Queue"));
 }
 
+// True for what a cached function keeps, if it has a `cache_clear()` like those of functools: a
+// function with this attribute, or a callable whose class has this method, such as those of
+// cachetools.
+bool is_of_caching_function(const Step& step) {
+    constexpr const char* kName = "cache_clear";
+    if (step.from == nullptr || PyType_Check(step.from) || Py_TYPE(step.from)->tp_call == nullptr) {
+        return false;
+    }
+    if (PyFunction_Check(step.from)) {
+        return device::entry(reinterpret_cast<PyFunctionObject*>(step.from)->func_dict, kName) !=
+               nullptr;
+    }
+    return has_method(Py_TYPE(step.from), kName);
+}
+
 bool is_hook(const Step& step) {
     return step.label.kind == EdgeKind::hook;
 }
@@ -145,12 +160,17 @@ std::string PathText::copy_of_views(std::size_t at, Number number) const {
 
 std::optional<Remedy> PathText::clearing_of_caches(std::size_t at) const {
     const auto end = steps_.begin() + static_cast<std::ptrdiff_t>(at);
-    const auto cached = std::find_if(end, steps_.end(), is_of_cached_call);
-    return cached == steps_.end()
-               ? std::nullopt
-               : std::optional(
-                     release(clearing_of_cache(static_cast<std::size_t>(cached - steps_.begin())) +
-                             line_of(references()[at])));
+    if (const auto cached = std::find_if(end, steps_.end(), is_of_cached_call);
+        cached != steps_.end()) {
+        return release(clearing_of_cache(static_cast<std::size_t>(cached - steps_.begin())) +
+                       line_of(references()[at]));
+    }
+    const auto wrapper = std::find_if(end, steps_.end(), is_of_caching_function);
+    const std::string name = wrapper == steps_.end()
+                                 ? ""
+                                 : holder_of(static_cast<std::size_t>(wrapper - steps_.begin()));
+    return name.empty() ? std::nullopt
+                        : std::optional(release("call `" + name + ".cache_clear()`"));
 }
 
 std::optional<Remedy> PathText::removal_of_hook(std::size_t at) const {
@@ -190,6 +210,9 @@ std::optional<Remedy> PathText::removal_from_container(std::size_t at) const {
     const Step& step = steps_[at];
     if (!is_item(step)) {
         return std::nullopt;
+    }
+    if (std::string end = end_of_task(at + 2); !end.empty()) {
+        return removal(std::move(end));
     }
     const std::string holder = named_holder_of(at);
     if (step.from != nullptr && PyContext_CheckExact(step.from)) {
@@ -239,6 +262,10 @@ Remedy PathText::removal_of_one(std::size_t at) const {
         case EdgeKind::slot:
             if (has_several_entries(at)) {
                 return removal(removal_of_entries(at, line));
+            }
+            if (is_cleared_collection(at)) {
+                return removal("call `" + holder_of(at + 1) + ".clear()`" + line +
+                               " once its items are no longer needed");
             }
             return removal("set `" + (holder.empty() ? step.label.name : holder + suffix_at(at)) +
                            "` to None" + line + std::string(kOnceUnused));

@@ -430,6 +430,23 @@ void mark_used(const RawPath& path, const Roots& roots, Used& used) {
     }
 }
 
+// Marks the references of `path` as used, so that the next path ends in another one, which must be
+// removed too if no reference of `path` frees the target on its own.
+void mark_references(const HeapGraph& graph, const RawPath& path, const Roots& roots, Used& used) {
+    mark_beginning(path, roots, used);
+    for (std::size_t at = 1; at < path.nodes.size(); ++at) {
+        const std::uint32_t holder = path.nodes[at - 1];
+        const std::uint32_t node = path.nodes[at];
+        if (!is_folded(graph.object(holder), graph.object(node))) {
+            used.entries.emplace(holder, node);
+        }
+    }
+}
+
+bool frees(const RawPath& path) {
+    return std::ranges::find(path.frees, true) != path.frees.end();
+}
+
 }  // namespace
 
 PathFinder::PathFinder(const HeapGraph& graph,
@@ -452,6 +469,7 @@ SearchResult PathFinder::find(std::uint32_t target,
     }
     SearchResult result;
     Used disjoint{ignored_, {}, avoided};
+    Used other_references{ignored_, {}, avoided};
     Used other_roots{ignored_, {}, avoided};
     while (result.paths.size() < count) {
         VisitLimit* const limit = result.paths.empty() ? nullptr : &limit_;
@@ -464,13 +482,18 @@ SearchResult PathFinder::find(std::uint32_t target,
         if (!path && result.paths.empty()) {
             result.in_cycle = search_->has_holder();
             path = search_->find(target, disjoint, Names::anonymous);
-        } else if (!path) {
+        }
+        if (!path && !result.paths.empty() && std::ranges::none_of(result.paths, frees)) {
+            path = search_->find(target, other_references, Names::named, limit);
+        }
+        if (!path && !result.paths.empty()) {
             path = search_->find(target, other_roots, Names::named, limit);
         }
         if (!path) {
             break;
         }
         mark_used(*path, roots_, disjoint);
+        mark_references(graph_, *path, roots_, other_references);
         mark_beginning(*path, roots_, other_roots);
         SharedReferences(graph_, roots_, *path, inside_, limit_).find();
         result.paths.push_back(*std::move(path));

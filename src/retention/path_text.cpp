@@ -39,6 +39,26 @@ void use_complete_remedy(model::RetentionPath& path) {
     path.cut->reason = "the remedy removes all paths to the object";
 }
 
+// True for what a program gives to C code in order to be called later: a callable, or its
+// arguments.
+bool is_callback(PyObject* object) {
+    return PyCallable_Check(object) != 0 || PyTuple_CheckExact(object);
+}
+
+// If only C code holds the callback with which the path begins, the program cannot reach what the
+// callback refers to, but may reach what it has given the callback to.
+void release_callback(model::RetentionPath& path, bool frees) {
+    const std::string& callback = path.references.front().holder;
+    const std::string user = path.references.front().target;
+    path.cut.reset();
+    path.cut_frees = frees;
+    path.remedy = "close what has been given the " + callback +
+                  ", or unregister it there; or give it something that does not refer to the " +
+                  user + ", such as a function with a weak reference";
+    path.remedy_kind = model::RemedyKind::removal;
+    path.group_remedy = *path.remedy;
+}
+
 // Replaces a remedy that leaves another path, and adds to one that changes an object of a thread.
 void use_single_action(model::RetentionPath& path, const std::string& action) {
     if (action.empty()) {
@@ -87,6 +107,10 @@ model::RetentionPath describe(const HeapGraph& graph,
     if ((is_hook && hooks_hold_all(graph, roots, path)) ||
         (is_end && owner_holds_all(graph, roots, path, steps[cut.step - 1].from))) {
         use_complete_remedy(result);
+    }
+    if (root == nullptr && !steps.empty() && steps.front().from != nullptr &&
+        is_callback(steps.front().from) && !uses_library(graph, path)) {
+        release_callback(result, path.frees.front());
     }
     if (const std::string remedy = text.removal_from_registry();
         cut.rank == CutRank::never && !remedy.empty()) {

@@ -219,8 +219,9 @@ struct Roots::ThreadVisit {
         root.code = reference.code;
         root.globals = reference.globals;
         root.line = reference.line;
-        const bool is_shared = PyCell_Check(reference.target) && Py_REFCNT(reference.target) > 1;
-        if (reference.slot == CYCLEWATCH_THREAD_LOCAL && !is_shared) {
+        // A temporary may have been freed, so only the target of a variable may be read.
+        if (reference.slot == CYCLEWATCH_THREAD_LOCAL &&
+            (!PyCell_Check(reference.target) || Py_REFCNT(reference.target) == 1)) {
             root.variable = reference.index;
             root.instruction = reference.instruction;
         }

@@ -25,8 +25,8 @@ namespace cyclewatch::watch {
 // Returns true if the memory of a device ("cuda:0") is watched.
 using DeviceFilter = std::function<bool(std::string_view device)>;
 
-// An owner that the collection found unreachable. The last two fields record whether the owner and
-// its storage were freed.
+// An owner that the collection found unreachable. `freed` and `storage_freed` record whether the
+// collection freed the owner and its storage.
 struct PendingOwner {
     std::string type;
     device::OwnerReading reading;

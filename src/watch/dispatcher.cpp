@@ -81,6 +81,7 @@ base::Result<std::shared_ptr<Watch>> Dispatcher::start(Settings settings) {
     auto watch = std::make_shared<Watch>(std::move(settings));
     watches_.push_back(watch);
     watch->sample_usage();
+    watch->begin_report();
     update_observing();
     if (!warning.empty()) {
         watch->log(kWarning, warning);
@@ -251,17 +252,53 @@ ScanResult Dispatcher::scan(Settings settings, collector::HeapScope scope) {
     return {.report = watch->report(), .storages = watch->reported().list()};
 }
 
+MemoryUse Dispatcher::memory_use(const Settings& settings,
+                                 CensusSettings census,
+                                 const device::TorchLayout* layout) {
+    const auto dead = prepare_scan(settings);
+    const auto never_freed = prepare_scan(settings);
+    LiveOwners found = searches_.scan_for_live_owners(dead, never_freed, layout);
+    census.known = &never_freed->reported();
+    std::vector<model::LiveOwner> live = watch::live_owners(registry(), census, std::move(found));
+    dead->end_scan(kWholeHeap);
+    dead->read_source();
+    never_freed->end_search();
+    never_freed->read_source();
+    return {.dead = dead->report(), .never_freed = never_freed->report(), .live = std::move(live)};
+}
+
 model::Report Dispatcher::never_freed(Settings settings,
                                       const device::TorchLayout& layout,
                                       const std::vector<std::string>& failures,
                                       int settle,
-                                      ReportedStorages* known) {
+                                      ReportedStorages& known) {
+    return search_never_freed(std::move(settings), layout, failures, settle, &known, nullptr);
+}
+
+std::pair<model::Report, std::vector<model::LiveOwner>> Dispatcher::never_freed_or_live(
+    Settings settings,
+    const device::TorchLayout& layout,
+    const std::vector<std::string>& failures,
+    int settle,
+    const CensusSettings& census) {
+    LiveOwners owners;
+    model::Report report =
+        search_never_freed(std::move(settings), layout, failures, settle, nullptr, &owners);
+    return {std::move(report), watch::live_owners(registry(), census, std::move(owners))};
+}
+
+model::Report Dispatcher::search_never_freed(Settings settings,
+                                             const device::TorchLayout& layout,
+                                             const std::vector<std::string>& failures,
+                                             int settle,
+                                             ReportedStorages* known,
+                                             LiveOwners* live) {
     const auto watch = prepare_scan(std::move(settings));
     watch->note_failures(failures);
     if (known != nullptr) {
         std::swap(watch->reported(), *known);
     }
-    searches_.find_never_freed(watch, layout, settle);
+    searches_.find_never_freed(watch, layout, settle, live);
     if (known != nullptr) {
         std::swap(watch->reported(), *known);
     }

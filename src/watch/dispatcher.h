@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "advice/rules.h"
@@ -21,6 +22,7 @@
 #include "watch/heap_searches.h"
 #include "watch/owner_census.h"
 #include "watch/pipeline.h"
+#include "watch/reported_storages.h"
 #include "watch/stages.h"
 #include "watch/watch.h"
 
@@ -30,6 +32,13 @@ namespace cyclewatch::watch {
 struct ScanResult {
     model::Report report;
     std::vector<ReportedStorage> storages;
+};
+
+// The memory that dead cycles use, that no collection frees, and that is in use.
+struct MemoryUse {
+    model::Report dead;
+    model::Report never_freed;
+    std::vector<model::LiveOwner> live;
 };
 
 class Dispatcher final : public collector::CollectionListener {
@@ -70,15 +79,31 @@ class Dispatcher final : public collector::CollectionListener {
     // watch needs to be active. Only `settings.devices` is used. Propagates the exceptions of
     // HeapSearches::scan().
     ScanResult scan(Settings settings, collector::HeapScope scope);
+    // Calls never_freed() with `settle` 0, scan() of all objects without the cycles through NumPy
+    // arrays, and live_owners() without the storages of the cycles that no collection frees, but
+    // examines the heap less often. Without `layout`, which free-threaded builds do not support,
+    // omits never_freed(). Propagates their exceptions.
+    MemoryUse memory_use(const Settings& settings,
+                         CensusSettings census,
+                         const device::TorchLayout* layout);
     // Finds the owners that no collection can free (HeapSearches::find_never_freed()). `failures`:
     // notes about references that `layout` lacks. `known`: storages to omit, to which the search
-    // adds those that it reports; may be null.
+    // adds those that it reports.
     model::Report never_freed(Settings settings,
                               const device::TorchLayout& layout,
                               const std::vector<std::string>& failures,
                               int settle,
-                              ReportedStorages* known);
-    // The same in a watch. Does nothing if the watch is not active or does not observe this step.
+                              ReportedStorages& known);
+    // The same without known storages, and if nothing is found or suspected, the reachable owners
+    // (watch::live_owners()). Takes less time than both, one after the other.
+    std::pair<model::Report, std::vector<model::LiveOwner>> never_freed_or_live(
+        Settings settings,
+        const device::TorchLayout& layout,
+        const std::vector<std::string>& failures,
+        int settle,
+        const CensusSettings& census);
+    // Like never_freed(), in a watch. Does nothing if the watch is not active or does not observe
+    // this step.
     void find_never_freed(const std::shared_ptr<Watch>& watch,
                           const device::TorchLayout& layout,
                           const std::vector<std::string>& failures,
@@ -126,6 +151,13 @@ class Dispatcher final : public collector::CollectionListener {
     void prepare_heap_walk();
     // Creates a watch for one scan.
     std::shared_ptr<Watch> prepare_scan(Settings settings);
+    // never_freed() and never_freed_or_live(). `known` and `live` may be null.
+    model::Report search_never_freed(Settings settings,
+                                     const device::TorchLayout& layout,
+                                     const std::vector<std::string>& failures,
+                                     int settle,
+                                     ReportedStorages* known,
+                                     LiveOwners* live);
     void sample_step(const std::shared_ptr<Watch>& watch);
     void scan_now(const std::shared_ptr<Watch>& watch,
                   std::optional<collector::HeapScope> scope,

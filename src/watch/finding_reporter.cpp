@@ -61,7 +61,7 @@ void FindingReporter::report(CapturedCollection& captured,
     const CollectedStorages storages = collected_storages(captured, record.scan);
     log_contradictions(captured, watches);
     for (const std::shared_ptr<Watch>& watch : watches) {
-        // 7. Select the owners on the devices of this watch.
+        // Select the owners on the devices of this watch.
         const model::Observation& observation =
             select_owners(captured,
                           devices_of(*watch, captured.accelerator_usable),
@@ -73,11 +73,11 @@ void FindingReporter::report(CapturedCollection& captured,
             continue;
         }
 
-        // 8. Find the cycles, and the references to cut. 9. Assign patterns and statuses.
+        // Find the cycles, and the references to cut. Assign patterns and statuses.
         std::vector<model::Finding> findings = find(observation, captured, *watch, search);
         add_unowned_bytes(observation.record, findings);
 
-        // 10. Store the findings; update the report file.
+        // Store the findings; update the report file.
         if (record.scan) {
             captured.signatures = signatures_by_storage(captured, findings);
         }
@@ -85,7 +85,7 @@ void FindingReporter::report(CapturedCollection& captured,
         const std::shared_ptr<CollectionResult> result =
             watch->add(observation.record, std::move(findings), captured.is_known);
 
-        // 11. Queue the lookup of allocation sites, then the notifications.
+        // Queue the lookup of allocation sites, then the notifications.
         site_lookup_.enqueue(watch, result, std::move(requests));
         watch->describe_devices(observation, captured.cuda_error);
         watch->notify(observation.record, result);

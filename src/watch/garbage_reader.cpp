@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kLeanObjects = 2'000;
 
 // The minimum of the depths that the individual watches' budgets allow, but at least `lean` if any
-// watch can afford a search.
+// watch can afford a search. A larger value of `Depth` searches less.
 Depth lowest_depth(const Watches& watches, Clock::time_point now, std::uint64_t unreachable) {
     Depth lowest = Depth::full;
     Depth highest = Depth::none;
@@ -56,8 +56,8 @@ GarbageReading GarbageReader::read(const collector::UnreachableSet& unreachable,
         return result;
     }
 
-    // 1. Find owners among the unreachable objects, and among the objects that only unreachable
-    //    objects keep alive.
+    // Find owners among the unreachable objects, and among the objects that only unreachable
+    // objects keep alive.
     device::Detection detection;
     python::with_world_stopped([&] { detector_.detect(unreachable, registry_, detection); });
     PyErr_Clear();  // a type whose tp_traverse raises
@@ -65,7 +65,7 @@ GarbageReading GarbageReader::read(const collector::UnreachableSet& unreachable,
         return result;
     }
 
-    // 2. Read the device, the size and the storage of each owner.
+    // Read the device, the size and the storage of each owner.
     auto captured = std::make_unique<CapturedCollection>();
     captured->accelerator_usable = device::accelerator_usable();
     const DeviceFilter watched = [&](std::string_view device) {
@@ -83,14 +83,14 @@ GarbageReading GarbageReader::read(const collector::UnreachableSet& unreachable,
         *captured, watched, search.is_scan() ? &known : nullptr, &claims_, explained);
     readings.read(detection.owners);
 
-    // 3. Capture the references that lead to the owners.
+    // Capture the references that lead to the owners.
     // Known findings cannot be used for a scan, because earlier scans determine which owners it
     // reports. Known findings also cannot be used if user code has yet to read some owners.
     const bool may_be_known = !search.is_scan() && !readings.needs_user_code();
     capture_graph(unreachable, detection, readings, watches, may_be_known, result.depth, *captured);
 
-    // 4. Run the user's readers. This is the last step that uses objects, because the readers may
-    //    free objects that were only borrowed.
+    // Run the user's readers. This is the last step that uses objects, because the readers may
+    // free objects that were only borrowed.
     detection.held.clear();
     readings.read_with_user_code();
 
@@ -100,6 +100,13 @@ GarbageReading GarbageReader::read(const collector::UnreachableSet& unreachable,
     captured->unreachable_at = wall_time();
     result.captured = std::move(captured);
     return result;
+}
+
+bool GarbageReader::has_owners(const collector::UnreachableSet& unreachable) {
+    device::Detection detection;
+    python::with_world_stopped([&] { detector_.detect(unreachable, registry_, detection); });
+    PyErr_Clear();  // a type whose tp_traverse raises
+    return !detection.owners.empty();
 }
 
 void GarbageReader::capture_graph(const collector::UnreachableSet& unreachable,

@@ -41,6 +41,8 @@ class GarbageReader {
                                       const Watches& watches,
                                       Depth least_depth = Depth::full,
                                       SuspectedStorages* suspects = nullptr);
+    // True if read() would find owners.
+    [[nodiscard]] bool has_owners(const collector::UnreachableSet& unreachable);
 
   private:
     void capture_graph(const collector::UnreachableSet& unreachable,

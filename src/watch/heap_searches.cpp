@@ -55,14 +55,32 @@ void find_unreachable(collector::HeapScope scope, collector::HeapScan& heap) {
     throw std::bad_alloc();
 }
 
+// Replaces the sentence of the previous search.
 void log_suspects(const SuspectedStorages& suspects, int settle, Watch& watch) {
+    std::string sentence;
     if (suspects.count() > 0) {
+        sentence = base::counted(suspects.count(), "storage") + " (" +
+                   base::format_bytes(suspects.bytes()) +
+                   (suspects.count() == 1 ? ") is" : ") are") +
+                   " suspected to be never freed: found, but not yet in " +
+                   std::to_string(settle + 1) + " searches in a row, and not in growing numbers.";
+    }
+    watch.log_state(kInfo, "suspected", sentence);
+}
+
+void log_omissions(const collector::HiddenReferences& hidden,
+                   const device::TorchLayout& layout,
+                   Watch& watch) {
+    if (hidden.omits_running_graph) {
         watch.log(
             kInfo,
-            base::counted(suspects.count(), "storage") + " (" +
-                base::format_bytes(suspects.bytes()) + (suspects.count() == 1 ? ") is" : ") are") +
-                " suspected to be never freed: found, but not yet in " +
-                std::to_string(settle + 1) + " searches in a row, and not in growing numbers.");
+            "Cycles through torch's C++ objects were not searched for, because another thread "
+            "runs a backward pass.");
+    }
+    if (hidden.omits_nodes) {
+        watch.log(kInfo,
+                  "Only " + base::format_count(layout.most_nodes) +
+                      " tensors and autograd nodes were examined; the others count as alive.");
     }
 }
 
@@ -92,7 +110,8 @@ void HeapSearches::end(Search& search, const std::shared_ptr<Watch>& watch) noex
 void HeapSearches::scan_each(const std::shared_ptr<Watch>& watch,
                              collector::HeapScope scope,
                              Depth least_depth,
-                             const Finish& finish) {
+                             const Finish& finish,
+                             LiveOwners* live) {
     const python::ErrorStash stash;
     const python::GcPause pause;
     const python::YoungCountGuard young_count;
@@ -111,7 +130,9 @@ void HeapSearches::scan_each(const std::shared_ptr<Watch>& watch,
             }
         }
     }
-    if (scope.generation == 2 && scope.frozen) {
+    if (live != nullptr) {
+        live->find(stages_.registry, heap);
+    } else if (scope.generation == 2 && scope.frozen) {
         scan_arrays(watch, least_depth, search, finish);
     }
     search.unreachable = unreachable;
@@ -132,8 +153,9 @@ void HeapSearches::scan_arrays(const std::shared_ptr<Watch>& watch,
     if (hidden.empty()) {
         return;
     }
+    collector::HeapScan unreachable;
     collector::UnreachableSet found;
-    if (!collector::find_never_freed(hidden, found)) {
+    if (!collector::find_never_freed(hidden, unreachable, found)) {
         throw std::bad_alloc();
     }
     search.collected = model::Collected::uncollectable;
@@ -178,9 +200,27 @@ DeadBytes HeapSearches::scan(const std::shared_ptr<Watch>& watch, collector::Hea
     return dead;
 }
 
-void HeapSearches::find_never_freed(const std::shared_ptr<Watch>& watch,
+LiveOwners HeapSearches::scan_for_live_owners(const std::shared_ptr<Watch>& watch,
+                                              const std::shared_ptr<Watch>& never_freed,
+                                              const device::TorchLayout* layout) {
+    LiveOwners live;
+    if (layout != nullptr && !find_never_freed(never_freed, *layout, 0)) {
+        live.find(stages_.registry, {});
+        return live;
+    }
+    scan_each(
+        watch,
+        {.generation = 2, .frozen = true},
+        Depth::full,
+        [&](CapturedCollection& captured, Search& search) { report(captured, watch, search); },
+        &live);
+    return live;
+}
+
+bool HeapSearches::find_never_freed(const std::shared_ptr<Watch>& watch,
                                     const device::TorchLayout& layout,
-                                    int settle) {
+                                    int settle,
+                                    LiveOwners* live) {
     const python::ErrorStash stash;
     const python::GcPause pause;
     python::YoungCountGuard young_count;
@@ -189,20 +229,29 @@ void HeapSearches::find_never_freed(const std::shared_ptr<Watch>& watch,
     note_array_failure(*watch);
     collector::HiddenReferences hidden;
     const std::size_t made = list_hidden_references(layout, hidden);
+    log_omissions(hidden, layout, *watch);
     young_count.change(static_cast<int>(made));
+    collector::HeapScan unreachable;
     collector::UnreachableSet found;
-    if (!collector::find_never_freed(hidden, found)) {
+    if (!collector::find_never_freed(hidden, unreachable, found)) {
         throw std::bad_alloc();
     }
+    const bool has_owners = stages_.reader.has_owners(unreachable.collectable);
     suspects_.begin(settle);
-    const auto captured = read(found, watch, Depth::full, &suspects_, search);
-    suspects_.end();
+    auto captured = read(found, watch, Depth::full, &suspects_, search);
+    const bool ran_user_code = captured != nullptr && captured->ran_user_code;
+    if (suspects_.end() && !ran_user_code) {
+        captured = read(found, watch, Depth::full, &suspects_, search);
+    }
     if (captured != nullptr) {
         report(*captured, watch, search);
+    } else if (live != nullptr) {
+        live->find_held_by_c_code(stages_.registry, unreachable);
     }
     log_suspects(suspects_, settle, *watch);
     log_objects_made(made, *watch);
     end(search, watch);
+    return has_owners;
 }
 
 // Returns the number of objects that the libraries created.

@@ -18,6 +18,7 @@
 #include "collector/unreachable_set.h"
 #include "device/torch_layout.h"
 #include "watch/captured_collection.h"
+#include "watch/live_owners.h"
 #include "watch/search.h"
 #include "watch/stages.h"
 #include "watch/suspected_storages.h"
@@ -35,12 +36,21 @@ class HeapSearches {
     // that an earlier scan reported to this watch are left out. Free-threaded builds: throws
     // std::runtime_error if other threads keep creating objects.
     DeadBytes scan(const std::shared_ptr<Watch>& watch, collector::HeapScope scope);
+    // Like scan() of all objects, but without the cycles through NumPy arrays, and with a list of
+    // the reachable owners, which needs the result of the same scan. With `layout`, first calls
+    // find_never_freed() for the watch `never_freed`, which may make the scan unnecessary.
+    [[nodiscard]] LiveOwners scan_for_live_owners(const std::shared_ptr<Watch>& watch,
+                                                  const std::shared_ptr<Watch>& never_freed,
+                                                  const device::TorchLayout* layout);
     // Finds the unreachable owners that no collection can free, because a cycle leads through C++,
     // and adds those that `settle` earlier searches in a row have found to the findings of `watch`.
+    // Returns false if scan() would find nothing, because no unreachable object leads to an owner.
+    // `live`: if not null, and no such owners exist, receives those that C code keeps alive.
     // REQUIRES: a build with a GIL.
-    void find_never_freed(const std::shared_ptr<Watch>& watch,
+    bool find_never_freed(const std::shared_ptr<Watch>& watch,
                           const device::TorchLayout& layout,
-                          int settle);
+                          int settle,
+                          LiveOwners* live = nullptr);
     // Like scan(), but creates no graph and no findings. Returns the unreachable bytes on each
     // device that `watch` watches. If `with_unexplained` is true, includes memory to which unknown
     // objects may refer.
@@ -56,7 +66,8 @@ class HeapSearches {
     void scan_each(const std::shared_ptr<Watch>& watch,
                    collector::HeapScope scope,
                    Depth least_depth,
-                   const Finish& finish);
+                   const Finish& finish,
+                   LiveOwners* live = nullptr);
     // Finds the unreachable objects that no collection can free, because a cycle leads through
     // NumPy arrays.
     void scan_arrays(const std::shared_ptr<Watch>& watch,

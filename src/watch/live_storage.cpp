@@ -33,8 +33,11 @@ bool is_parameter(PyObject* object) {
 
 // Decides which owner of a storage is reported. Prefers an object to a part of another object.
 // Prefers a tensor to the Python object of its storage, because torch keeps that object alive as
-// long as the storage.
+// long as the storage. Prefers a sharded array to the arrays of its shards, which it keeps alive.
 bool is_better(const PendingOwner& owner, const PendingOwner& best) {
+    if (owner.reading.is_shard != best.reading.is_shard) {
+        return owner.reading.is_shard;
+    }
     return !owner.is_part &&
            (best.is_part || (best.reading.shape.empty() && !owner.reading.shape.empty()));
 }

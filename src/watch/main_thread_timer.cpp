@@ -55,7 +55,7 @@ class Timer {
         : period_(period),
           share_(share),
           call_(call),
-          thread_(base::start_thread([this] { run(); })) {}
+          thread_(base::start_thread("cyclewatch/time", [this] { run(); })) {}
 
     // REQUIRES: the GIL is not held, because the timer thread may be waiting for the GIL.
     void stop() {

@@ -20,90 +20,18 @@
 #include <vector>
 
 #include "capture/object_summary.h"
-#include "collector/heap_scan.h"
 #include "collector/tracked_objects.h"
-#include "compat/gc_list.h"
 #include "device/device_memory.h"
-#include "device/owner_detector.h"
 #include "python/references.h"
-#include "python/stop_the_world.h"
 #include "retention/heap_graph.h"
 #include "retention/why_alive.h"
 #include "watch/captured_collection.h"
+#include "watch/live_owners.h"
 #include "watch/live_storage.h"
 #include "watch/owner_readings.h"
-#include "watch/untracked_owners.h"
 
 namespace cyclewatch::watch {
 namespace {
-
-// The reachable owners. Holds strong references to them, because reading an owner
-// may run user code.
-class LiveOwners {
-  public:
-    explicit LiveOwners(device::OwnerRegistry& registry) : registry_(registry) {}
-
-    void find() {
-        // Scan before creating the list below, which makes all tracked objects reachable.
-        collector::HeapScan scan;
-        if (!collector::scan_heap({.generation = 2, .frozen = true}, scan)) {
-            throw std::bad_alloc();
-        }
-        collector::release_scan_memory();  // the search for holders needs as much
-        const python::OwnedRef gc = python::steal(PyImport_ImportModule("gc"));
-        const python::OwnedRef tracked =
-            python::steal(gc ? PyObject_CallMethod(gc.get(), "get_objects", nullptr) : nullptr);
-        if (!tracked || !PyList_Check(tracked.get())) {
-            PyErr_Clear();
-            throw std::bad_alloc();
-        }
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tracked.get()); ++i) {
-            add(PyList_GET_ITEM(tracked.get(), i), scan);
-        }
-        cw_object_list frozen{};
-        if (cw_list_generation(kCwFrozen, &frozen) == CW_WALK_COMPLETE) {
-            for (std::size_t i = 0; i < frozen.count; ++i) {
-                add(frozen.objects[i], scan);
-            }
-        }
-        if (registry_.has_untracked_owners()) {
-            UntrackedOwners untracked(registry_);
-            python::with_world_stopped([&] { untracked.find(tracked.get(), frozen, scan); });
-            untracked.move_to(held_, owners_, untracked_);
-        }
-        cw_free_objects(&frozen);
-    }
-    // The owners without a GC header, and the untracked containers that lead to them.
-    [[nodiscard]] std::span<PyObject* const> untracked() const { return untracked_; }
-    [[nodiscard]] const std::vector<device::DetectedOwner>& owners() const { return owners_; }
-    // Borrowed. An owner is listed once per reference that this census holds: twice if user code
-    // reads the owner, because OwnerReadings then holds a second reference.
-    [[nodiscard]] std::vector<PyObject*> objects() const {
-        std::vector<PyObject*> objects;
-        std::ranges::copy_if(untracked_, std::back_inserter(objects), [](PyObject* object) {
-            return PyType_IS_GC(Py_TYPE(object)) != 0;
-        });
-        for (const device::DetectedOwner& owner : owners_) {
-            objects.insert(objects.end(), owner.reader->runs_user_code() ? 2 : 1, owner.object);
-        }
-        return objects;
-    }
-
-  private:
-    void add(PyObject* object, const collector::HeapScan& scan) {
-        device::OwnerReader* const reader = registry_.reader_for(Py_TYPE(object));
-        if (reader != nullptr && !scan.collectable.contains(object) &&
-            !scan.frozen.contains(object)) {
-            held_.push_back(python::borrow(object));
-            owners_.push_back({object, reader});
-        }
-    }
-
-    device::OwnerRegistry& registry_;
-    std::vector<python::OwnedRef> held_;
-    std::vector<device::DetectedOwner> owners_;
-    std::vector<PyObject*> untracked_;
-};
 
 // A key made from all properties, except the path, that the owners of a group share.
 std::string kind_of(const PendingOwner& owner) {
@@ -167,7 +95,9 @@ void find_paths(LiveStorage& storage, PyObject* object, retention::HolderSearch&
     // module, but also an item of a list in the optimizer.
     std::stable_partition(storage.paths.begin(), storage.paths.end(), &ends_in_attribute);
     for (model::RetentionPath& path : storage.paths) {
-        if (part != nullptr) {
+        if (storage.owner->reading.is_shard && without_indexes(path.text) == path.text) {
+            path.group_remedy.clear();  // the shards are one array
+        } else if (part != nullptr && !part->reading.is_shard) {
             retention::append(path, part->reading.part, part->type, storage.is_only_part);
         }
     }
@@ -373,18 +303,16 @@ std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages) {
 
 // All live owners and their readings.
 struct Census {
-    LiveOwners live;
+    const LiveOwners live;
     CapturedCollection read;
     DeviceFilter watched;
     OwnerReadings readings{read, watched, nullptr, nullptr};
 
-    Census(device::OwnerRegistry& registry, const device::DeviceSelection& devices)
-        : live(registry),
+    Census(LiveOwners found, const device::DeviceSelection& devices)
+        : live(std::move(found)),
           watched([&devices, usable = device::accelerator_usable()](std::string_view each) {
               return devices.matches(each, usable);
           }) {
-        registry.refresh();
-        live.find();
         readings.read(live.owners());
         readings.read_with_user_code();
     }
@@ -401,7 +329,7 @@ void drop_known(std::vector<LiveStorage>& storages, ReportedStorages& known) {
 
 ReportedStorages live_storages(device::OwnerRegistry& registry,
                                const device::DeviceSelection& devices) {
-    Census census(registry, devices);
+    Census census(find_live_owners(registry), devices);
     ReportedStorages storages;
     for (PendingOwner& owner : census.read.owners) {
         storages.add(owner.reading, std::move(owner.weakref), model::Collected{}, {});
@@ -456,7 +384,7 @@ std::vector<LiveStorage> held_storages(const Census& census,
 
 std::vector<OwnedStorage> owned_storages(device::OwnerRegistry& registry,
                                          const CensusSettings& settings) {
-    const Census census(registry, settings.devices);
+    const Census census(find_live_owners(registry), settings.devices);
     const std::vector<LiveStorage> storages = held_storages(census, registry, settings);
     // UnusedPaths frees the references from which the category of other storages would follow.
     std::unordered_map<std::string, model::OwnerCategory> categories;
@@ -484,7 +412,13 @@ std::vector<OwnedStorage> owned_storages(device::OwnerRegistry& registry,
 
 std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
                                           const CensusSettings& settings) {
-    const Census census(registry, settings.devices);
+    return live_owners(registry, settings, find_live_owners(registry));
+}
+
+std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
+                                          const CensusSettings& settings,
+                                          LiveOwners found) {
+    const Census census(std::move(found), settings.devices);
     std::vector<LiveStorage> storages = held_storages(census, registry, settings);
     std::erase_if(storages,
                   [](const LiveStorage& each) { return each.count == 0 || each.is_gone; });

@@ -13,6 +13,7 @@
 #include "device/owner_registry.h"
 #include "model/retention.h"
 #include "retention/roots.h"
+#include "watch/live_owners.h"
 #include "watch/reported_storages.h"
 
 namespace cyclewatch::watch {
@@ -39,6 +40,10 @@ struct CensusSettings {
 // outside of a collection. RUNS PYTHON: user code, in the readers of registered types only.
 [[nodiscard]] std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
                                                         const CensusSettings& settings);
+// The same for owners that have already been found, with a single scan of the heap.
+[[nodiscard]] std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
+                                                        const CensusSettings& settings,
+                                                        LiveOwners found);
 
 // A storage and its owner. Contains an address, so it is never part of a report.
 struct OwnedStorage {

@@ -99,9 +99,12 @@ bool OwnerReadings::add(PyObject* object, device::OwnerReader& reader, std::size
         owner.weakref = weakref_to(object);
     }
     owner.type = type_name_of(object);
+    if (!reading.note.empty()) {
+        owner.type += " (" + reading.note + ")";
+    }
     complete(owner, position);
     if (!reading.parts.empty()) {
-        add_parts(parent, position);
+        add_parts(object, parent, position);
     }
     return true;
 }
@@ -145,12 +148,14 @@ bool OwnerReadings::is_contradicted(PyObject* object,
     return true;
 }
 
-void OwnerReadings::add_parts(std::size_t parent, std::size_t position) {
+void OwnerReadings::add_parts(PyObject* object, std::size_t parent, std::size_t position) {
     std::vector<device::OwnerReading> parts = std::move(collection_.owners[parent].reading.parts);
+    const std::string shard = collection_.owners[parent].type;
+    const std::string whole = type_name_of(object);
     for (device::OwnerReading& part : parts) {
         collection_.objects_made += part.left_objects;
         PendingOwner& pending = collection_.owners.emplace_back();
-        pending.type = collection_.owners[parent].type + " (" + part.part + ")";
+        pending.type = part.is_shard ? shard : whole + " (" + part.part + ")";
         pending.is_part = true;
         pending.parent = parent;
         pending.reading = std::move(part);

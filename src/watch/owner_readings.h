@@ -66,7 +66,7 @@ class OwnerReadings {
                                  device::OwnerReader& reader,
                                  bool explained,
                                  device::OwnerReading& reading);
-    void add_parts(std::size_t parent, std::size_t position);
+    void add_parts(PyObject* object, std::size_t parent, std::size_t position);
     // Sets the fields that depend on owner.reading.
     void complete(PendingOwner& owner, std::size_t position);
     const std::string& type_name_of(PyObject* owner);

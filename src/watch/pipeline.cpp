@@ -102,8 +102,8 @@ void Pipeline::before_sweep(const collector::UnreachableSet& unreachable, const 
     const ScopedTimer timer(collection_.own, unreachable.began());
     collection_.unreachable = unreachable.objects().size();
 
-    // 1. Find the owners. 2. Read them. 3. Capture the references that lead to them. 4. Run the
-    //    user's readers, which may stop the last watch. Stopping it resets `collection_`.
+    // Find the owners, read them, and capture the references that lead to them. This runs the
+    // user's readers, which may stop the last watch. Stopping it resets `collection_`.
     const Search search = collection_;
     GarbageReading reading = stages_.reader.read(unreachable, search, watches);
     if (collection_.started != search.started) {
@@ -118,7 +118,7 @@ void Pipeline::before_sweep(const collector::UnreachableSet& unreachable, const 
         return;
     }
 
-    // 5. Sample the memory in use.
+    // Sample the memory in use.
     if (collection_.depth == Depth::full) {
         captured_->memory = sampler_.before(captured_->observation.storages);
     }
@@ -138,15 +138,15 @@ void Pipeline::after_sweep(const collector::CollectionOutcome& outcome, const Wa
         return;
     }
 
-    // 6. Check which owners and storages were freed; sample the memory in use again.
+    // Check which owners and storages were freed; sample the memory in use again.
     check_freed(*captured);
     sampler_.after(captured->memory);
     captured->swept_at = wall_time();
     collector::change_young_count(-captured->objects_left);
     resurrected_.forget(*captured);
 
-    // 7. Select the owners of each watch. 8. Find the cycles, and the references to cut. 9. Assign
-    //    patterns and statuses. 10. Store the findings. 11. Queue the notifications.
+    // For each watch: select its owners, find the cycles and the references to cut, store the
+    // findings, and queue the notifications.
     stages_.reporter.report(*captured, record, collection_, watches);
 
     forget_freed_storages(watches);

@@ -134,7 +134,9 @@ void ReportWriter::changed(bool soon) noexcept {
         return;
     }
     try {
-        base::start_thread([self = shared_from_this()] { self->run(); }).detach();
+        base::start_thread("cyclewatch/file", [self = shared_from_this()] {
+            self->run();
+        }).detach();
         running_ = true;
     } catch (...) {
         // No thread could be started; flush() writes the report.

@@ -9,6 +9,7 @@ namespace cyclewatch::watch {
 void SuspectedStorages::begin(int settle) noexcept {
     ++search_;
     settle_ = static_cast<std::uint64_t>(std::max(settle, 0));
+    growing_.clear();
     // The address of a freed storage may have been reused.
     std::erase_if(known_, [](const auto& each) {
         return each.second.storage != nullptr && each.second.storage->released();
@@ -32,26 +33,30 @@ bool SuspectedStorages::is_settled(device::OwnerReading& reading) {
     return false;
 }
 
-void SuspectedStorages::end() {
+bool SuspectedStorages::end() {
     std::erase_if(known_, [this](const auto& each) { return each.second.last != search_; });
-    suspected_ = 0;
-    suspected_bytes_ = 0;
     const std::map<Group, std::uint64_t> before = std::exchange(counts_, {});
     for (const auto& [identity, entry] : known_) {
-        const Group group{identity.first, entry.bytes};
-        ++counts_[group];
-        if (!is_settled(group, entry)) {
-            ++suspected_;
-            suspected_bytes_ += entry.bytes;
-        }
+        ++counts_[{identity.first, entry.bytes}];
     }
-    growing_.clear();
     for (const auto& [group, count] : counts_) {
         const auto earlier = before.find(group);
         if (earlier != before.end() && count > earlier->second) {
             growing_.insert(group);
         }
     }
+    suspected_ = 0;
+    suspected_bytes_ = 0;
+    bool has_grown = false;
+    for (const auto& [identity, entry] : known_) {
+        if (!is_settled({identity.first, entry.bytes}, entry)) {
+            ++suspected_;
+            suspected_bytes_ += entry.bytes;
+        } else {
+            has_grown = has_grown || search_ - entry.first < settle_;
+        }
+    }
+    return has_grown;
 }
 
 }  // namespace cyclewatch::watch

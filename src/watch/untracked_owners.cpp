@@ -15,14 +15,11 @@ constexpr int kMostNesting = 32;  // of untracked containers
 
 }  // namespace
 
-void UntrackedOwners::find(PyObject* tracked,
-                           const cw_object_list& frozen,
-                           const collector::HeapScan& scan) {
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tracked); ++i) {
-        follow(PyList_GET_ITEM(tracked, i), scan);
-    }
-    for (std::size_t i = 0; i < frozen.count; ++i) {
-        follow(frozen.objects[i], scan);
+void UntrackedOwners::find(std::span<PyObject* const> tracked, const collector::HeapScan& dead) {
+    for (PyObject* const object : tracked) {
+        if (!dead.collectable.contains(object) && !dead.frozen.contains(object)) {
+            traversals_.of(Py_TYPE(object)).visit<&visit>(object, this);
+        }
     }
     cyclewatch_visit_threads(&visit_thread, this);
     if (out_of_memory_) {
@@ -42,12 +39,6 @@ void UntrackedOwners::move_to(std::vector<python::OwnedRef>& held,
         if (PyType_IS_GC(Py_TYPE(object)) == 0) {
             owners.push_back({object, registry_.reader_for(Py_TYPE(object))});
         }
-    }
-}
-
-void UntrackedOwners::follow(PyObject* object, const collector::HeapScan& scan) {
-    if (!scan.collectable.contains(object) && !scan.frozen.contains(object)) {
-        traversals_.of(Py_TYPE(object)).visit<&visit>(object, this);
     }
 }
 

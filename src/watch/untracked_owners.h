@@ -4,12 +4,12 @@
 
 #include <Python.h>
 
+#include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "collector/heap_scan.h"
 #include "compat/frame_access.h"
-#include "compat/gc_list.h"
 #include "device/owner_detector.h"
 #include "device/owner_registry.h"
 #include "python/references.h"
@@ -23,9 +23,9 @@ class UntrackedOwners {
   public:
     explicit UntrackedOwners(device::OwnerRegistry& registry) : registry_(registry) {}
 
-    // `tracked`: a list of the tracked objects. Does not follow references of unreachable objects.
-    // May throw std::bad_alloc. REQUIRES: the other threads stopped. RUNS PYTHON: never.
-    void find(PyObject* tracked, const cw_object_list& frozen, const collector::HeapScan& scan);
+    // `tracked`: the tracked objects. Does not follow the references of the unreachable objects in
+    // `dead`. May throw std::bad_alloc. REQUIRES: the other threads stopped. RUNS PYTHON: never.
+    void find(std::span<PyObject* const> tracked, const collector::HeapScan& dead);
 
     // Appends the owners to `owners`, the owners and the containers that lead to them to
     // `untracked`, and a reference to each of these objects to `held`.
@@ -34,7 +34,6 @@ class UntrackedOwners {
                  std::vector<PyObject*>& untracked);
 
   private:
-    void follow(PyObject* object, const collector::HeapScan& scan);
     static int visit(PyObject* object, void* context) noexcept;
     static void visit_thread(const cyclewatch_thread_reference* reference, void* context);
 

@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -38,6 +39,9 @@ constexpr Seconds kPeriod{0.1};
 constexpr double kShare = 0.0005;  // of a core
 // malloc() of the program may wait for a sample. After a longer sample, there are no others.
 constexpr Seconds kLongestHeapSample{0.01};
+// Until the report is written first, and between two times.
+constexpr Seconds kFirstWrite{2};
+constexpr Seconds kWritePause{10};
 constexpr int kMostDevices = 16;
 constexpr int kSamplesPerSearch = 64;  // for the devices that torch uses
 
@@ -116,6 +120,8 @@ class Counters {
 struct Target {
     std::shared_ptr<report::ReportStore> store;
     Clock::time_point started;
+    std::weak_ptr<ReportWriter> writer;
+    Clock::time_point next_write;
 };
 
 // The thread and its targets. In a forked child, the parent's instance is leaked, because its
@@ -128,6 +134,17 @@ class Sampler {
             targets_.push_back(std::move(target));
         }
         start();
+    }
+
+    void set_writer(const report::ReportStore* store, const std::weak_ptr<ReportWriter>& writer) {
+        const std::lock_guard lock(mutex_);
+        for (Target& each : targets_) {
+            if (each.store.get() == store) {
+                each.writer = writer;
+                each.next_write =
+                    Clock::now() + std::chrono::duration_cast<Clock::duration>(kFirstWrite);
+            }
+        }
     }
 
     void remove(const report::ReportStore* store) noexcept {
@@ -167,7 +184,8 @@ class Sampler {
         if (thread_.joinable()) {
             thread_.join();  // has ended, so that it does not wait for the GIL
         }
-        thread_ = base::start_thread([this, number = current_run_] { run(number); });
+        thread_ =
+            base::start_thread("cyclewatch/use", [this, number = current_run_] { run(number); });
     }
 
   private:
@@ -199,13 +217,18 @@ class Sampler {
 
     void add_samples(const std::vector<Sample>& samples) noexcept {
         const Clock::time_point now = Clock::now();
-        for (const Target& target : targets_) {
+        for (Target& target : targets_) {
             const double at = Seconds(now - target.started).count();
             for (const Sample& each : samples) {
                 try {
                     target.store->add_usage(each.device, each.source, at, each.bytes);
                 } catch (const std::bad_alloc&) {  // no sample
                 }
+            }
+            const std::shared_ptr<ReportWriter> writer = target.writer.lock();
+            if (writer && !samples.empty() && now >= target.next_write) {
+                writer->changed(false);
+                target.next_write = now + std::chrono::duration_cast<Clock::duration>(kWritePause);
             }
         }
     }
@@ -240,7 +263,12 @@ void start_usage_samples(std::shared_ptr<report::ReportStore> store, Clock::time
     if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
         return;
     }
-    sampler().add({.store = std::move(store), .started = started});
+    sampler().add({.store = std::move(store), .started = started, .writer = {}, .next_write = {}});
+}
+
+void write_usage_samples(const report::ReportStore* store,
+                         const std::weak_ptr<ReportWriter>& writer) {
+    sampler().set_writer(store, writer);
 }
 
 void stop_usage_samples(const report::ReportStore* store) noexcept {

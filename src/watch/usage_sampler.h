@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "report/report_store.h"
+#include "watch/report_writer.h"
 
 namespace cyclewatch::watch {
 
@@ -20,6 +21,10 @@ namespace cyclewatch::watch {
 // to 128 MiB for the thread. REQUIRES: GIL held. Throws std::bad_alloc or std::system_error.
 void start_usage_samples(std::shared_ptr<report::ReportStore> store,
                          std::chrono::steady_clock::time_point started);
+// Lets `writer` write the report of `store` from time to time, so that it shows the samples while
+// the program runs. Nothing if `store` is not sampled. REQUIRES: GIL held.
+void write_usage_samples(const report::ReportStore* store,
+                         const std::weak_ptr<ReportWriter>& writer);
 // Idempotent. REQUIRES: GIL held.
 void stop_usage_samples(const report::ReportStore* store) noexcept;
 

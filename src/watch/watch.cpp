@@ -96,6 +96,7 @@ void Watch::open_writer() {
             claimed_.push_back(path);
         }
     }
+    write_usage_samples(store_.get(), writer_);
     log_write_failures();
 }
 
@@ -247,6 +248,12 @@ void Watch::note_failures(const std::vector<std::string>& sentences) {
         if (logged_failures_.insert(sentence).second) {
             log(kWarning, sentence);
         }
+    }
+}
+
+void Watch::begin_report() {
+    if (settings_.clean_report && !settings_.report_name.empty()) {
+        write_clean_report();
     }
 }
 
@@ -478,13 +485,14 @@ void Watch::sample_step(Clock::time_point now) {
     }
     const std::map<std::string, std::uint64_t> dead =
         reported_.empty() ? std::map<std::string, std::uint64_t>() : reported_.sizes();
-    for (device::StepCounters& each : step_sampler_.sample(settings_.devices)) {
+    for (device::StepCounters& each : step_sampler_.sample(settings_.devices, now)) {
         const auto found = dead.find(each.device);
         store_->add_sample(each.device,
                            {.step = step_,
                             .at = seconds_since_start(now),
                             .in_use = each.in_use,
                             .allocated = each.allocated,
+                            .peak = each.peak,
                             .dead = found == dead.end() ? 0 : found->second});
     }
     step_sampler_.pause_after(now);
@@ -509,9 +517,6 @@ void Watch::sample_usage() {
 void Watch::add_account(model::MemoryAccount account) {
     account.at = seconds_since_start(Clock::now());
     account.step = step_;
-    for (model::LiveOwner& holder : account.holders) {
-        holder.process = 0;  // this process
-    }
     store_->set_account(std::move(account));
     if (writer_ != nullptr) {
         writer_->changed(false);
@@ -602,6 +607,17 @@ std::vector<std::string> Watch::report_failures() const {
 
 void Watch::log(int level, const std::string& sentence) {
     store_->note(sentence);
+    pass_to_listener(level, sentence);
+}
+
+void Watch::log_state(int level, const std::string& topic, const std::string& sentence) {
+    store_->set_note(topic, sentence);
+    if (!sentence.empty()) {
+        pass_to_listener(level, sentence);
+    }
+}
+
+void Watch::pass_to_listener(int level, const std::string& sentence) {
     if (settings_.listeners.on_log) {
         enqueue([self = shared_from_this(), level, sentence] {
             self->settings_.listeners.on_log(level, sentence);

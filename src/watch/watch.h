@@ -208,6 +208,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
 
     // Queues a log message, and adds it to the notes of the report.
     void log(int level, const std::string& sentence);
+    // Like log(), but replaces the note of the same `topic`. An empty sentence only removes it.
+    void log_state(int level, const std::string& topic, const std::string& sentence);
     // Logs the new errors of the report writer.
     void log_write_failures();
     // Waits up to `seconds` for the report file, with the GIL released.
@@ -217,6 +219,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void end();
     // Creates the report file if there is none yet, unless this is a forked child.
     void write_clean_report();
+    // The same at the start, if the name of the file is known, so that the report can be followed.
+    void begin_report();
     // Records that a scan examined `scope` only, in a watch that exists for this scan.
     void end_scan(collector::HeapScope scope);
     // The same for a search for never freed memory.
@@ -239,6 +243,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // if `frozen` is true, where objects were frozen.
     void warn_not_collected(std::string sentences, bool frozen);
     void enqueue(std::function<void()> notification);
+    void pass_to_listener(int level, const std::string& sentence);
     void note_locations(const std::vector<model::Finding>& findings);
     void notify_findings(const std::shared_ptr<CollectionResult>& result);
     void notify_report(const model::CollectionRecord& record,

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from report_texts import (
+    EIGHTH_REPORTS,
     FIFTH_REPORTS,
     FOURTH_REPORTS,
     SECOND_REPORTS,
+    SEVENTH_REPORTS,
     SIXTH_REPORTS,
     THIRD_REPORTS,
 )
@@ -82,7 +84,9 @@ remedy breaks the program or drops data that it needs.
 {third}
 {fourth}
 {fifth}
-{sixth}"""
+{sixth}
+{seventh}
+{eighth}"""
 
 EXECUTED = """\
 
@@ -238,6 +242,8 @@ def reports_text():
         fourth=unseen_reports(FOURTH_REPORTS, "reports_fourth.md"),
         fifth=unseen_reports(FIFTH_REPORTS, "reports_fifth.md"),
         sixth=unseen_reports(SIXTH_REPORTS, "reports_sixth.md"),
+        seventh=unseen_reports(SEVENTH_REPORTS, "reports_seventh.md"),
+        eighth=unseen_reports(EIGHTH_REPORTS, "reports_eighth.md"),
     )
 
 

@@ -236,6 +236,8 @@ def transcript(text):
 
 def comparable(text):
     """The text without measured values, on one line because line breaks depend on path lengths."""
+    # How the memory in use of a process changed differs from run to run (see test_diff_memory.py).
+    text = re.sub(r"^Memory in use .*\n(?:  .*\n)*", "", text, flags=re.MULTILINE)
     measured = r"(?:\d[\d.,]* of )?\d[\d.,]* (?:[mu]?s|%|collections?|objects?)\b"
     text = re.sub(rf"{measured}|\d[\d.]* %|\S+Z,|process \d+|Python [\d.]+", "-", text)
     return " ".join(text.split())

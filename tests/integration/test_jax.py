@@ -13,7 +13,8 @@ pytest.importorskip(
 )
 
 PROGRAM = Path(__file__).parent / "programs" / "jax_arrays.py"
-ARRAY = "ArrayImpl"
+ARRAY = "ArrayImpl (uncommitted)"
+COMMITTED = "ArrayImpl (committed)"
 
 
 @pytest.fixture(scope="module")
@@ -46,12 +47,23 @@ def test_the_array_of_a_random_key_is_reported(answers):
 @pytest.mark.parametrize(("case", "size"), [("shards", 4096), ("replicated", 16384)])
 def test_each_shard_is_counted(answers, case, size):
     assert answers[case][0] == 4 * size
-    found = owners(answers[case])
-    assert [each[1] for each in found] == [size] * 4
-    assert [each[0] for each in found] == [
-        ARRAY,
-        *(f"{ARRAY} (.addressable_shards[{number}])" for number in (1, 2, 3)),
+    [found] = owners(answers[case])
+    assert found[:3] == [COMMITTED, size, 4]
+
+
+def test_reading_shards_makes_no_arrays_and_names_their_holder(answers):
+    assert answers["arrays made"] == 0
+    found = sorted((count, size, paths) for _, size, count, paths, _ in answers["sharded"])
+    assert found == [
+        (4, 4 * 4096, ["main() local kept -> kept[0]"]),
+        (4, 4 * 4096, ["main() local viewed"]),
+        (4, 4 * 16384, ["main() local kept -> kept[1]"]),
     ]
+    assert all(each[0].endswith(COMMITTED) for each in answers["sharded"])
+    text = " ".join(each[4] for each in answers["sharded"]) + answers["account of shards"]
+    assert "addressable_shards" not in text
+    assert "_data" not in text
+    assert answers["why sharded"] == ["main() local kept -> kept[0]"]
 
 
 def test_views_share_a_buffer(answers):

@@ -45,7 +45,9 @@ def run(notebook, **options):
     """Run a notebook, and return the outputs of each code cell."""
     # On a busy machine, ipykernel sends the output of one print() as several messages.
     options = {"timeout": 300, "kernel_name": "python3", "coalesce_streams": True, **options}
-    nbclient.NotebookClient(notebook, **options).execute()
+    # In development mode, asyncio prints what took longer than 0.1 s into the output of the cell.
+    environment = {**os.environ, "PYTHONDEVMODE": ""}
+    nbclient.NotebookClient(notebook, **options).execute(env=environment)
     return [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
 
 

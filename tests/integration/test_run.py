@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`cyclewatch run` and CYCLEWATCH=1: programs behave as usual, and a report is written."""
 
+import json
 import os
 import re
 import shlex
@@ -672,6 +673,9 @@ def test_census_every_reports_growth_while_the_program_runs(python, program, tmp
     # Any node's index may be shown, because the search starts at the youngest generation.
     assert re.fullmatch(r"module global __main__\.kept -> kept\[\d+\]", growing.held_by)
     assert growing.rate > 0
+    # An account at each interval, and one at the end.
+    accounts = json.loads(report.to_json())["memory"]
+    assert sorted(each["occasion"] for each in accounts) == ["end", "request"]
     assert outcome.stderr.decode().startswith("cyclewatch: Tensor memory grows: +")
 
 

@@ -300,7 +300,7 @@ saved_errors = []
 
 @case(
     "module global {}.saved_errors -> saved_errors[0].__traceback__ -> train_step() local batch",
-    "[0] -> ValueError",
+    "__traceback__ -> frame of cases.saved_exception.<locals>.train_step",
 )
 def saved_exception():
     """A list of errors keeps the frames of a failed step."""

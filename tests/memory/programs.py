@@ -13,7 +13,7 @@ import cyclewatch
 
 MIB = 1 << 18  # float32 elements in a MiB
 
-# What each program does, and its verdict after "in use, of which ".
+# What each program does, and its verdict after "in use on cpu, of which ".
 EXPECTED = {
     "dead_cycles": (
         "Objects that refer to themselves hold tensors; automatic collection is off.",
@@ -21,30 +21,31 @@ EXPECTED = {
     ),
     "frozen_cycles": (
         "The same, but gc.freeze() was called before the objects were dropped.",
-        "800 MiB dead in 10 frozen cycles (gc.unfreeze() first): cut Node.me (programs.py:",
+        "800 MiB dead in 10 frozen cycles (call gc.unfreeze(), then gc.collect()): cut Node.me "
+        "(programs.py:",
     ),
     "growing_list": (
         "A list keeps tensors of each step.",
-        "800 MiB reachable: other tensors: the largest group, 800 MiB, is held by module global "
+        "800 MiB other reachable tensors: the largest group, 800 MiB, is held by module global "
         "__main__.kept -> kept[0]",
     ),
     "optimizer_state": (
         "Adam stores two tensors for each parameter.",
-        "800 MiB reachable: optimizer state: use an optimizer with a smaller state",
+        "800 MiB optimizer state: use an optimizer with a smaller state",
     ),
     "saved_for_backward": (
         "A loss is computed, and its graph keeps the intermediate results.",
-        "800 MiB reachable: saved for backward: the largest group, 800 MiB, "
+        "800 MiB tensors saved for backward: the largest group, 800 MiB, "
         "is held by module global __main__.kept -> kept[0]",
     ),
     "activations": (
         "The outputs of a model are kept together with their graphs.",
-        "800 MiB reachable: activations: the largest group, 800 MiB, "
+        "800 MiB activations: the largest group, 800 MiB, "
         "is held by module global __main__.kept -> kept[0]",
     ),
     "parameters": (
         "A large model is loaded.",
-        "1.0 GiB reachable: parameters: this is the model itself",
+        "1.0 GiB parameters: this is the model itself",
     ),
     "host_memory": (
         "Most of the memory does not belong to tensors.",
@@ -56,7 +57,7 @@ EXPECTED = {
     ),
     "model_and_one_small_cycle": (
         "A large model, and a dead cycle that does not matter.",
-        "1.0 GiB reachable: parameters: this is the model itself",
+        "1.0 GiB parameters: this is the model itself",
     ),
 }
 

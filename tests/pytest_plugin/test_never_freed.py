@@ -57,6 +57,20 @@ def test_ini_key_and_minimum_size(run, project):
     run("--cyclewatch-min-bytes=8 KiB", apart=True, test_it=GRID + TESTS).assert_outcomes(passed=3)
 
 
+def test_option_implies_the_checks_unless_a_mode_is_given(run, project):
+    tests = GRID + TESTS
+    run("--cyclewatch-never-freed", apart=True, test_it=tests).assert_outcomes(
+        failed=1, passed=2, errors=1
+    )
+    run("--cyclewatch-never-freed", "--cyclewatch=off", apart=True, test_it=tests).assert_outcomes(
+        passed=3
+    )
+    project.makeini("[pytest]\ncyclewatch = warn\n")
+    run("--cyclewatch-never-freed", apart=True, test_it=tests).assert_outcomes(passed=3)
+    project.makeini("[pytest]\ncyclewatch_never_freed = true\n")
+    run(apart=True, test_it=tests).assert_outcomes(passed=3)
+
+
 MARKED = """
 def test_not_examined():
     Grid()

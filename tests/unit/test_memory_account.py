@@ -3,8 +3,12 @@
 
 import gc
 import html
+import inspect
 import json
+import os
+import re
 import sys
+import tracemalloc
 import types
 
 import pytest
@@ -13,6 +17,7 @@ from owners import Buffer
 import cyclewatch
 from cyclewatch import memory_account, oom_memory
 from cyclewatch.device_use import TorchUse, torch_use
+from cyclewatch.gpu_processes import other_processes, process_name
 from cyclewatch.memory_lines import DeviceUse
 
 pytestmark = pytest.mark.usefixtures("buffers_are_owners", "no_automatic_collection")
@@ -67,7 +72,26 @@ def test_the_card_and_its_forms():
     assert data["holders"][0].keys() == {"type", "category", "bytes", "count", "held_by"}
     assert repr(account).startswith("<MemoryAccount of cpu: ")
     assert data["peak"] == account.peak >= account.in_use
-    assert f"{account.peak:,}  peak of resident memory" in card
+    assert "\nPeak of resident memory so far: " in card
+    assert f"({account.peak:,} bytes)\n" in card
+
+
+def test_the_card_says_where_tensors_are_allocated_or_how_to_record_it():
+    kept = [Buffer(1 << 40)]
+    unknown = str(cyclewatch.memory("cpu"))
+    assert unknown.endswith(
+        "\n  To see where they are allocated, run the program with python -X tracemalloc."
+    )
+    tracemalloc.start()
+    try:
+        kept.append(Buffer(1 << 41))
+        known = cyclewatch.memory("cpu")
+    finally:
+        tracemalloc.stop()
+    line = inspect.currentframe().f_lineno - 4
+    assert f"\n             allocated at {__file__}:{line}\n" in str(known)
+    assert "tracemalloc" not in str(known)
+    assert f", allocated at {__file__}:{line}, held by " in str(known.holders[0])
 
 
 def test_nothing_is_collected_or_kept():
@@ -76,6 +100,22 @@ def test_nothing_is_collected_or_kept():
     assert gc.collect() > 0
     cyclewatch.memory("cpu")
     assert gc.collect() == 0
+
+
+def test_a_dead_owner_that_the_collector_does_not_list():
+    def read(array):
+        size = 3 * MIB if len(array) == 123 else 0
+        return {"device": "cpu", "nbytes": size, "data_ptr": id(array)}
+
+    cyclewatch.register_owner(bytearray, read)
+    cycle = [bytearray(123)]
+    cycle.append(cycle)
+    del cycle
+    try:
+        account = cyclewatch.memory("cpu")
+    finally:
+        cyclewatch.unregister_owner(bytearray)
+    assert dict(account.lines)["dead in 1 cycle (a collection frees them)"] == 3 * MIB
 
 
 @pytest.mark.parametrize(
@@ -128,13 +168,11 @@ def verdict(measured, *, reserved=100, allocated=100, fragmented=0, in_use=None)
 
 def test_the_verdict_names_what_can_be_avoided_first():
     assert verdict(Measured(dead=6, parameter=94)) == (
-        "cuda:0: 100 MiB in use, of which 6.0 MiB dead in 1 cycle (a collection frees them): "
-        "cut Engine.callbacks (train.py:12); 94.0 MiB are reachable: parameters: this is the model "
+        "100 MiB in use on cuda:0, of which 6.0 MiB dead in 1 cycle (a collection frees them): "
+        "cut Engine.callbacks (train.py:12); 94.0 MiB are parameters: this is the model "
         "itself"
     )
-    assert "94.0 MiB reachable: parameters: this is the model" in verdict(
-        Measured(dead=4, parameter=94)
-    )
+    assert "94.0 MiB parameters: this is the model" in verdict(Measured(dead=4, parameter=94))
     assert "frozen cycle" in verdict(Measured(frozen=9, parameter=91))
     fragmented = verdict(Measured(parameter=60), allocated=60, fragmented=40)
     assert "40.0 MiB free in partly used segments (fragmented): set PYTORCH_CUDA" in fragmented
@@ -179,6 +217,44 @@ def growing(size):
     )
 
 
+def described(*, remainder, dead=0, held=0):
+    """The account of a process that uses torch; sizes in MiB."""
+    measured = Measured(dead=dead, other=held)
+    measured.device, measured.torch, measured.peak = "cpu", None, None
+    measured.in_use = (remainder + dead + held) * MIB
+    for each in measured.findings:
+        each.attributed_bytes = dead * MIB
+        each.headline = f"Engine keeps {dead} MiB: cut Engine.callbacks (train.py:12)"
+        each.to_text = lambda rank: f"#{rank}  the card\n"
+    for each in measured.owners:
+        each.shape, each.dtype, each.device, each.count = None, "float32", "cpu", 1
+        each.allocated_at = None
+    return memory_account.MemoryAccount(measured)
+
+
+def test_a_usual_remainder_is_not_the_verdict():
+    assert (
+        ", of which 20.0 MiB other reachable tensors" in described(remainder=220, held=20).verdict
+    )
+    alone = described(remainder=220).verdict
+    assert "of which 220 MiB remainder" in alone
+    assert "some is normal (importing torch takes about 220 MiB without CUDA)" in alone
+    assert "of which 900 MiB remainder" in described(remainder=900, held=100).verdict
+    # Too small to explain anything.
+    assert "of which 300 MiB remainder" in described(remainder=300, held=10).verdict
+
+
+def test_small_findings_follow_the_largest_tensors_in_one_line():
+    text = str(described(remainder=300, dead=1, held=1024))
+    holders, _, small = text.partition("Dead, but less than 5 % of the memory of tensors:\n")
+    assert "Largest reachable tensors:" in holders
+    assert "#1" not in text
+    assert small == "  Engine keeps 1 MiB: cut Engine.callbacks (train.py:12)"
+    large = str(described(remainder=300, dead=60, held=1024))
+    assert large.index("#1  the card") < large.index("Largest reachable tensors:")
+    assert "less than 5 %" not in large
+
+
 def test_a_growing_group_is_named_first():
     def first_line(measured, group):
         account = memory_account.MemoryAccount(measured, DeviceUse(None, use), [group])
@@ -186,11 +262,11 @@ def test_a_growing_group_is_named_first():
 
     use = TorchUse(*(size * MIB for size in (100, 100, 0, 0, 0)))
     assert first_line(Measured(other=94, dead=6), growing(40)) == (
-        "cuda:0: 100 MiB in use, of which 40.0 MiB in a group that grows by 4.0 MiB per step, held "
-        "by module global __main__.losses -> losses[0]: store `loss.item()`"
+        "100 MiB in use on cuda:0, of which 40.0 MiB in a group that grows by 4.0 MiB per step, "
+        "held by module global __main__.losses -> losses[0]: store `loss.item()`"
     )
     assert "6.0 MiB dead" in first_line(Measured(other=94, dead=6), growing(5))
-    assert "reachable: parameters" in first_line(Measured(parameter=97), growing(3))
+    assert "97.0 MiB parameters" in first_line(Measured(parameter=97), growing(3))
 
 
 def test_the_growing_groups_are_those_of_the_latest_watch():
@@ -212,6 +288,76 @@ def test_lines_never_exceed_the_memory_in_use():
     assert account.lines == [("reachable: parameters", 100 * MIB)]
 
 
+class FakeNvml(types.ModuleType):
+    """NVML of a device that the given processes use, with their MiB."""
+
+    def __init__(self, computing, drawing=()):
+        super().__init__("pynvml")
+        self.open = 0
+        self.lists = [
+            [
+                types.SimpleNamespace(pid=pid, usedGpuMemory=size and size * MIB)
+                for pid, size in each
+            ]
+            for each in (computing, drawing)
+        ]
+
+    def nvmlInit(self):  # noqa: N802 (named by NVML)
+        self.open += 1
+
+    def nvmlShutdown(self):  # noqa: N802 (named by NVML)
+        self.open -= 1
+
+    def nvmlDeviceGetHandleByUUID(self, uuid):  # noqa: N802 (named by NVML)
+        assert uuid == "GPU-1234"
+        return self.lists
+
+    def nvmlDeviceGetComputeRunningProcesses(self, device):  # noqa: N802 (named by NVML)
+        return device[0]
+
+    def nvmlDeviceGetGraphicsRunningProcesses(self, device):  # noqa: N802 (named by NVML)
+        return device[1]
+
+
+def test_other_processes_have_a_line_of_their_own_if_nvml_lists_them(monkeypatch):
+    own, other = os.getpid(), os.getppid()
+    nvml = FakeNvml([(own, 150), (other, 300)], [(1 << 30, 20), (other, 300)])
+    monkeypatch.setitem(sys.modules, "pynvml", nvml)
+    processes = other_processes("1234")
+    assert (processes, nvml.open) == ([(other, 300 * MIB), (1 << 30, 20 * MIB)], 0)
+    use = DeviceUse(None, TorchUse(*(size * MIB for size in (100, 100, 0, 0, 0))), processes)
+    use.parts = types.SimpleNamespace(pool_used=0, pool_cache=0, graphs=0)
+    use.in_use = 480 * MIB
+    account = memory_account.MemoryAccount(Measured(parameter=100), use)
+    assert account.lines == [
+        ("reachable: parameters", 100 * MIB),
+        (
+            f"used by 2 other processes: {process_name(other)} 300 MiB, {1 << 30} 20.0 MiB",
+            320 * MIB,
+        ),
+        ("used by the CUDA context of this process and other libraries", 60 * MIB),
+    ]
+    assert account.verdict.startswith("480 MiB in use on cuda:0, of which 320 MiB used by 2 other")
+    assert "select another device with CUDA_VISIBLE_DEVICES" in account.verdict
+    assert re.fullmatch(rf"{other} \(.+\)", process_name(other))
+
+
+@pytest.mark.parametrize(
+    "nvml",
+    [
+        None,  # not imported
+        types.ModuleType("pynvml"),  # another module of this name
+        FakeNvml([(1 << 30, 300)]),  # a container: this process has another number
+        FakeNvml([(os.getpid(), 150), (1 << 30, None)]),  # the driver does not say
+    ],
+)
+def test_other_processes_are_unknown(monkeypatch, nvml):
+    monkeypatch.delitem(sys.modules, "pynvml", raising=False)
+    if nvml is not None:
+        monkeypatch.setitem(sys.modules, "pynvml", nvml)
+    assert other_processes("1234") is None
+
+
 def test_counters_that_contradict_each_other_are_bounded(monkeypatch):
     counters = {"allocated": 80, "active": 200, "inactive_split": 90, "reserved": 100}
     torch = types.ModuleType("torch")
@@ -231,7 +377,7 @@ def test_counters_that_contradict_each_other_are_bounded(monkeypatch):
     assert use.peak == 160
     account = memory_account.MemoryAccount(Measured(), DeviceUse(None, use))
     assert account.peak == 160
-    assert "160  peak of torch" in str(account)
+    assert "\nPeak of torch's allocations so far: 160 B (160 bytes)" in str(account)
     use.peak = None
     counters["active"] = 80
     assert vars(torch_use(0, segments=True)) == {**vars(TorchUse(100, 80, 0, 20, 0)), "peak": 160}
@@ -271,15 +417,34 @@ def test_measuring_uses_the_same_numbers_as_an_out_of_memory_report():
     assert (memory.dead, memory.cycles, memory.torch) == (500, 1, None)
 
 
+class GivenPath:
+    """A path with this text."""
+
+    def __init__(self, kind, text, remedy=None):
+        self.root = types.SimpleNamespace(kind=kind)
+        self.text = text
+        self.remedy = remedy
+
+    def __str__(self):
+        return f"{self.root.kind} {self.text}"
+
+
 def test_a_global_that_holds_a_graph_is_named_before_checkpointing():
-    def of(root):
-        measured = Measured(saved_for_backward=80, parameter=20)
-        path = types.SimpleNamespace(root=types.SimpleNamespace(kind=root), remedy=None)
-        measured.owners[0].held_by = [path]
-        measured.owners[0].count = 10
+    def of(path, **sizes):
+        measured = Measured(parameter=20, **sizes)
+        for owner in measured.owners:
+            if owner.category != "parameter":
+                owner.held_by = [path]
+                owner.count = 10
         return verdict(measured)
 
-    of_global = of("module global")
-    assert ", is held by " in of_global and "(one of 10 such paths)" in of_global
-    assert of_global.index(".detach()") < of_global.index("torch.utils.checkpoint")
-    assert "held by" not in of("local variable")  # the running step needs its graph
+    kept = "__main__.kept -> kept[0]"
+    graph = of(GivenPath("module global", f"{kept}.grad_fn"), saved_for_backward=80)
+    assert ", is held by " in graph and "(one of 10 such paths)" in graph
+    assert "store `kept[0].detach()` instead of `kept[0]`" in graph
+    assert graph.index(".detach()") < graph.index("torch.utils.checkpoint")
+    local = of(GivenPath("local variable", "loss -> loss.grad_fn"), saved_for_backward=80)
+    assert "held by" not in local  # the running step needs its graph
+    # The list holds the large tensors themselves.
+    tensors = of(GivenPath("module global", kept, "remove `kept[0]`"), activation=80)
+    assert "remove `kept[0]`; use torch.no_grad()" in tensors and ".detach()" not in tensors

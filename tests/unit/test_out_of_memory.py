@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Out-of-memory errors: the report, the note, and the exception hooks."""
 
+import contextlib
 import gc
+import json
 import multiprocessing
 import os
 import re
@@ -84,7 +86,7 @@ def test_frozen_cycles_are_listed_separately(tmp_path):
         text = file.read()
     numbers = rows(text)
     assert numbers["dead in 1 cycle"] == numbers["dead in 1 frozen cycle"] == 1_000_000
-    assert "977 KiB dead in 1 frozen cycle (gc.unfreeze() first)" in text
+    assert "977 KiB dead in 1 frozen cycle (call gc.unfreeze(), then gc.collect())" in text
 
 
 def test_note_is_one_line_with_the_path_of_the_report(tmp_path):
@@ -94,8 +96,38 @@ def test_note_is_one_line_with_the_path_of_the_report(tmp_path):
     assert note.startswith("cyclewatch: out of memory on cpu: ")
     assert note.endswith(f"; report: {autopsy.report_path}")
     assert "\n" not in note
-    assert [str(path) for path in tmp_path.iterdir()] == [autopsy.report_path]
+    page = autopsy.report_path.replace(".txt", ".html")
+    assert sorted(map(str, tmp_path.iterdir())) == [page, autopsy.report_path]
+    assert f"; page: {page}; " in note
     assert autopsy.report_path.endswith("-oom.txt")
+
+
+@pytest.mark.parametrize("watched", [False, True])
+def test_page_shows_the_findings_the_account_and_the_live_tensors(tmp_path, watched):
+    class Early:
+        def __init__(self):
+            self.buffer = Buffer(2_000_000)
+            self.me = self
+
+    with cyclewatch.watch(devices="cpu") if watched else contextlib.nullcontext():
+        Early()
+        gc.collect()
+        leak()
+        kept = [Buffer(3_000_000)]
+        autopsy = run_out_of_memory(tmp_path, MemoryError())
+    report = cyclewatch.Report.load(autopsy.report_path.replace(".txt", ".html"))
+    assert kept
+    data = json.loads(report.to_json())
+    [account] = data["memory"]
+    assert account["occasion"] == "out of memory"
+    assert [each["bytes"] for each in account["lines"] if each["kind"] == "dead"] == [1_000_000]
+    assert sum(each["bytes"] for each in account["lines"]) == account["in_use"]
+    # The first has been collected before.
+    titles = ["Early.me -> Early"] if watched else []
+    # Nothing frees the cycles that tests of never_freed() have left.
+    found = [each.title for each in report.findings if each.collected != "uncollectable"]
+    assert found == [*titles, "Buffer.me -> Buffer"]
+    assert report.live_owners[0].nbytes == 3_000_000
 
 
 def test_error_is_annotated_once(tmp_path):
@@ -321,7 +353,8 @@ def run_under_limit(interpreter, folder, how, size=32):
     # The exit scan may report the cycles after the traceback.
     error, note = re.search(r"^(.*)\n(cyclewatch: out of .*)$", outcome.stderr, re.M).groups()
     assert "DefaultCPUAllocator" in error
-    assert note == f"cyclewatch: {text.splitlines()[0]}; report: {path}"
+    page = path.with_suffix(".html")
+    assert note == f"cyclewatch: {text.splitlines()[0]}; page: {page}; report: {path}"
     assert numbers["requested"] == size * MIB
     assert numbers["limit"] - numbers["requested"] < numbers["in use"] <= numbers["limit"]
     return text, numbers
@@ -382,5 +415,6 @@ def test_program_that_ends_before_a_collection(tmp_path, is_run):
     headline = path.read_text(encoding="utf-8").splitlines()[0]
     assert "dead in" in headline
     lines = outcome.stderr.splitlines()
-    assert lines.count(f"cyclewatch: {headline}; report: {path}") == 1
+    page = path.with_suffix(".html")
+    assert lines.count(f"cyclewatch: {headline}; page: {page}; report: {path}") == 1
     assert any("reference cycles through Engine keep" in line for line in lines)

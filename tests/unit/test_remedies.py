@@ -2,11 +2,14 @@
 """Remedies of why_alive() for references that a program cannot or should not simply delete."""
 
 import asyncio
+import collections
 import contextvars
+import functools
 import gc
 import itertools
 import queue
 import re
+import sqlite3
 import sys
 import threading
 import traceback
@@ -322,11 +325,10 @@ def test_the_attribute_that_stores_a_memoryview_is_the_cut(buffers_are_owners):
         message.tensor = Buffer(1 << 20)
         message.view = memoryview(message)
 
-    gc.collect()
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
         leak()
         gc.collect()
-    [finding] = watch.report().findings
+        [finding] = watch.report().findings
     assert finding.cut.label == ".view"
     assert ".obj" in finding.title and "C field" not in finding.title
 
@@ -337,3 +339,203 @@ def test_the_account_names_the_dict_whose_keys_hold_the_memory(buffers_are_owner
     account = cyclewatch.memory("cpu")
     assert "remove the items of `areas` that are no longer needed" in account.verdict
     assert "(one of 4 such paths)" in account.verdict
+
+
+class Kernel:
+    """Stores why it failed, like Triton's compiled kernels (triton #8115)."""
+
+    def __init__(self):
+        self.run = None
+
+    def launch(self, grid):
+        try:
+            raise MemoryError(grid.name)
+        except MemoryError as error:
+            self.run = functools.partial(print, error)
+
+
+def launch_with_a_grid():
+    grid = Grid()
+    grid.name = "grid"
+    areas["cpu"] = Kernel()
+    areas["cpu"].launch(grid)
+    return weakref.ref(grid)
+
+
+def test_a_stored_exception_loses_its_traceback_and_stays():
+    reference = launch_with_a_grid()
+    [path] = cyclewatch.why_alive(reference)
+    assert path.cut_frees
+    exec(codes(path.remedy)[0] + " = None")
+    assert reference() is None
+    assert areas["cpu"].run.args[0].args == ("grid",)
+
+
+class Channel:
+    def __init__(self):
+        self.callbacks = []
+        self.connection_callbacks = []
+
+
+class Monitor:
+    def __init__(self, channel):
+        channel.callbacks.append(self.on_value)
+        channel.connection_callbacks.append(self.on_connection)
+
+    def on_value(self):
+        """Called for each value."""
+
+    def on_connection(self):
+        """Called for each connection."""
+
+
+def monitored_twice():
+    areas["TEST"] = Channel()
+    rows.append(areas["TEST"])
+    return weakref.ref(Monitor(areas["TEST"]))
+
+
+def test_the_second_path_ends_in_another_reference_if_one_is_not_enough():
+    """An object that two caches hold, and that holds the target twice (pyepics #10)."""
+    reference = monitored_twice()
+    paths = cyclewatch.why_alive(reference)
+    assert not any(path.cut_frees for path in paths)
+    for path in paths:
+        exec("del " + codes(path.remedy)[0])
+    assert reference() is None
+
+
+def test_the_fix_names_each_variable_of_the_set(buffers_are_owners, no_automatic_collection):
+    """A frame that keeps the exception of its call twice (pytorch #188907)."""
+
+    class FitError(Exception):
+        buffer = None
+
+    def attempt():
+        try:
+            raise FitError
+        except FitError as error:
+            error.buffer = Buffer(1000)
+            return error
+
+    def configure():
+        kept = None
+        failure = attempt()
+        kept = failure
+        return kept is None
+
+    configure()
+    [finding] = cyclewatch.scan().findings
+    assert "`failure`" in finding.advice
+    assert "`local:kept` of `configure`" in finding.advice
+
+
+class Index:
+    def __init__(self, connection):
+        connection.create_function("similarity", 1, self.similarity)
+
+    def similarity(self, row):
+        """Called by SQLite."""
+
+
+def test_a_callback_that_only_c_code_holds_ends_with_what_it_was_given_to():
+    """The program cannot reach the object to which the callback is bound (apsw #416)."""
+    connection = sqlite3.connect(":memory:")
+    reference = weakref.ref(Index(connection))
+    [path] = cyclewatch.why_alive(reference)
+    assert str(path) == "C code -> similarity.__self__"
+    assert path.cut is None and path.cut_frees
+    assert path.remedy.startswith(
+        f"close what has been given the bound method {__name__}.Index.similarity, or unregister it"
+    )
+    connection.close()
+    assert reference() is None
+
+
+class Cache(collections.UserDict):
+    """A collection with more than one reference to each key, like the caches of cachetools."""
+
+    def __init__(self):
+        super().__init__()
+        self.order = []
+
+    def __setitem__(self, key, value):
+        super().__setitem__(key, value)
+        self.order.append(key)
+
+    def clear(self):
+        super().clear()
+        self.order.clear()
+
+
+def cached(function):
+    def wrapper(key):
+        if key not in wrapper.cache:
+            wrapper.cache[key] = function(key)
+        return wrapper.cache[key]
+
+    wrapper.cache = Cache()
+    wrapper.cache_clear = wrapper.cache.clear
+    return wrapper
+
+
+class Scale:
+    def __init__(self):
+        self.known = Cache()
+
+
+@cached
+def area(grid):
+    return 4.0
+
+
+def stored_in(cache):
+    grid = Grid()
+    cache[grid] = 4.0
+    return weakref.ref(grid)
+
+
+def test_the_cache_of_a_function_is_cleared_and_can_be_used_again():
+    """Without its cache, the function raises TypeError at the next call (cachetools #106)."""
+    reference = stored_in(area.cache)
+    [path] = cyclewatch.why_alive(reference)
+    assert path.cut_frees and path.remedy == "call `area.cache_clear()`"
+    area.cache_clear()
+    assert reference() is None
+    assert area(Grid()) == 4.0
+    area.cache_clear()
+
+
+scale = Scale()
+
+
+def test_a_collection_is_cleared_rather_than_deleted():
+    reference = stored_in(scale.known)
+    [path] = cyclewatch.why_alive(reference)
+    assert path.cut_frees and codes(path.remedy) == ["scale.known.clear()"]
+    scale.known.clear()
+    assert reference() is None
+
+
+class Broker:
+    """Stores the exceptions of its components and their texts (insights-core #4763)."""
+
+    def __init__(self):
+        self.errors = [Buffer(1000)]
+        self.texts = {}
+
+    def run(self):
+        try:
+            raise ValueError("bad content")
+        except ValueError as error:
+            self.errors.append(error)
+            self.texts[error] = "bad content"
+
+
+def test_the_traceback_of_a_stored_exception_is_enough_to_cut(
+    buffers_are_owners, no_automatic_collection
+):
+    Broker().run()
+    [finding] = cyclewatch.scan().findings
+    assert "store `error.with_traceback(None)`" in finding.advice
+    assert finding.cost == "the traceback is not available later"

@@ -325,6 +325,37 @@ def test_an_event_loop_is_run_or_closed():
         assert reference() is None
 
 
+@pytest.mark.parametrize("container", [set, list])
+def test_a_waiting_task_is_cancelled(container):
+    """Its coroutine cannot be closed, and without the reference the task would never end."""
+
+    async def main():
+        answer = asyncio.get_running_loop().create_future()
+
+        async def ask():
+            thing = Thing()
+            references.append(weakref.ref(thing))
+            await answer
+
+        references = []
+        task = asyncio.create_task(ask())
+        waiting = container([task])
+        await asyncio.sleep(0)
+        del task, ask
+        paths = cyclewatch.why_alive(references[0], paths=2)
+        assert paths
+        for path in paths:
+            assert ".cancel()` if nobody needs its result" in path.remedy
+            assert "close()" not in path.remedy
+        task = waiting.pop()
+        task.cancel()
+        await asyncio.wait([task])
+        del task
+        assert references[0]() is None
+
+    asyncio.run(main())
+
+
 def test_the_owner_of_what_prepare_returned_is_told_to_free_it():
     class Accelerator:
         """Keeps objects in the same attributes as the class of the library."""

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from allocator import FIELDS, KIB, MIB, Allocator, frames
 
-from cyclewatch.snapshots import comparison, history, pickle_data, text, usage
+from cyclewatch.snapshots import comparison, data, history, pickle_data, text, usage
 from cyclewatch.snapshots.allocator_state import Snapshot, location
 
 memory_viz = pytest.importorskip("torch.cuda._memory_viz", reason="torch is not installed")
@@ -68,8 +68,8 @@ def test_totals_agree_with_torch(torch, protocol):
     assert ours.rounding == theirs["active_allocated", "<gaps>"] > 0
     assert ours.pending == by_state["active_pending_free"] > 0
     assert ours.free == by_state["inactive"] > 0
-    parts = (ours.allocated, ours.pending, ours.cached, ours.fragmented, ours.unlisted)
-    assert sum(parts) == ours.reserved
+    parts = (ours.allocated, ours.pending, ours.cached, ours.private, ours.fragmented)
+    assert sum(parts) + ours.unlisted == ours.reserved
     # Torch's summary counts pending blocks as free, and prints rounded sizes.
     summary = memory_viz.segsum(allocator.snapshot())
     requested = ours.allocated - ours.rounding
@@ -202,6 +202,64 @@ def test_an_allocation_that_did_not_fit_is_explained():
     assert "it would fit now" in text.describe(read(freed), 3)
 
 
+@pytest.mark.parametrize("segment", [{"stream": 5}, {"segment_pool_id": (0, 1)}])
+def test_memory_of_other_streams_and_pools_does_not_fit(segment):
+    data = fragmented().snapshot()
+    for each in data["segments"]:
+        each.update(segment)
+    for trace in data["device_traces"]:
+        for event in trace:
+            event["size"] = 8 * MIB if event["action"] == "oom" else event["size"]
+    shown = text.describe(Snapshot(data, "name"), 3)
+    assert "enough memory is free, but for other streams or private pools only" in shown
+    assert "would fit" not in shown
+
+
+def test_free_segments_of_private_pools_are_not_called_cached():
+    allocator = Allocator()
+    for pool in ((0, 0), (0, 1)):
+        allocator.free(allocator.malloc(40 * MIB, pool=pool))
+    snapshot = read(allocator)
+    total = usage.usage_of(snapshot.segments)
+    assert (total.cached, total.private, total.free) == (40 * MIB, 40 * MIB, 80 * MIB)
+    shown = text.describe(snapshot, 3)
+    assert "40.0 MiB cached (empty_cache() returns it), 40.0 MiB free in private pools" in shown
+
+
+def test_sizes_that_differ_are_not_averaged():
+    allocator = Allocator()
+    for size in (20, 2):
+        allocator.malloc(size * MIB, STEP)
+    for _ in range(3):
+        allocator.malloc(4 * MIB, LINEAR)
+    shown = text.describe(read(allocator), 3)
+    assert " 22.0 MiB  2, largest 20.0 MiB   " in shown
+    assert " 12.0 MiB  3 x 4.0 MiB   " in shown
+
+
+def test_the_reason_of_a_failure_is_found_once(monkeypatch):
+    reasons = []
+    monkeypatch.setattr(data, "reason", lambda *_: reasons.append(1) or ("why", "remedy"))
+    full = Allocator(capacity=40 * MIB)
+    full.malloc(40 * MIB)
+    for _ in range(2):
+        with pytest.raises(MemoryError):
+            full.malloc(30 * MIB)
+    [device] = data.describe([read(full)], 3, False)["snapshots"][0]["devices"]
+    assert [each["reason"] for each in device["failures"]] == [None, "why"]
+    assert [each["remedy"] for each in device["failures"]] == [None, "remedy"]
+    assert len(reasons) == 1
+
+
+@pytest.mark.parametrize("size", [1 << 64, 1 << 63, (1 << 41) + 1])
+def test_impossible_sizes_are_refused(size):
+    data = {"segments": [{"device": 0, "address": 0, "total_size": size, "blocks": []}]}
+    with pytest.raises(
+        pickle_data.SnapshotFormatError, match="'total_size' is missing or not a size"
+    ):
+        Snapshot(data, "name")
+
+
 def test_growth_between_two_snapshots_is_grouped_by_stack():
     allocator = Allocator()
     kept = allocator.malloc(3 * MIB, LINEAR)
@@ -216,6 +274,8 @@ def test_growth_between_two_snapshots_is_grouped_by_stack():
     assert shown.startswith("x.pickle -> x.pickle: allocated +5.0 MiB (3.0 MiB -> 8.0 MiB)")
     assert "+8.0 MiB  0 -> 4 blocks         /home/me/model.py:12 in forward" in shown
     assert comparison.changes(before, before) == []
+    # One segment of 20 MiB, of which 3 MiB are in use, then 4 x 2 MiB.
+    assert ", free in partly used segments -5.0 MiB (17.0 MiB -> 12.0 MiB); " in shown
 
 
 def test_the_rank_that_differs_is_named():

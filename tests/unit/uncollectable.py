@@ -112,6 +112,14 @@ def pack_hook_returns_output():
     return [reference], lambda: torch.autograd.backward(reference().sum())
 
 
+def saved_on_cpu():
+    """On a CPU, the copy of a tensor that save_on_cpu() saves is the tensor itself."""
+    with torch.autograd.graph.save_on_cpu():
+        output = leaf().exp()
+    (reference,) = references = refer_to(output)
+    return references, lambda: reference().sum().backward()
+
+
 def tensor_hook_captures_later_output():
     inner = leaf() * 2
     output = inner * 3
@@ -231,6 +239,24 @@ def view_on_its_base():
     return [reference, *refer_to(base.view_of_it)], lambda: delattr(reference(), "view_of_it")
 
 
+def view_of_a_parameter():
+    """The parameter was modified in place, by its initialization and after the view was created."""
+    layer = torch.nn.Linear(SIZE, 4)
+    layer.weight.transposed = layer.weight.t()
+    with torch.no_grad():
+        layer.weight.mul_(2)
+    (reference,) = refer_to(layer.weight)
+    return [reference], lambda: delattr(reference(), "transposed")
+
+
+def part_computed_from_the_tensor():
+    """The operation saves a view of the tensor that its result changes (onn #4)."""
+    tensor = torch.ones(4, SIZE)
+    tensor[1] = tensor[0] * leaf()
+    (reference,) = refer_to(tensor)
+    return [reference], lambda: reference().detach_()
+
+
 def gradient_refers_back():
     tensor = leaf()
     tensor.grad = torch.ones(SIZE)
@@ -283,6 +309,7 @@ NEVER_FREED = {
     gradient_with_graph: (".grad", "gradient-with-graph"),
     gradient_with_graph_of_a_layer: (".grad", "gradient-with-graph"),
     pack_hook_returns_output: ("saved:result", "saved-for-backward"),
+    saved_on_cpu: ("[1]", "saved-for-backward"),
     tensor_hook_captures_later_output: ("closure:output", "closure-captures-owner"),
     node_hook_captures_later_output: ("closure:output", "closure-captures-owner"),
     node_hook_captures_own_output: ("closure:output", "closure-captures-owner"),
@@ -295,9 +322,11 @@ NEVER_FREED = {
     multi_grad_hook_of_any_tensor: ("closure:first", "closure-captures-owner"),
     tensor_hook_captures_own_output: ("closure:output", "closure-captures-owner"),
     view_on_its_base: (".view_of_it", "view-on-its-base"),
+    view_of_a_parameter: (".transposed", "view-on-its-base"),
+    part_computed_from_the_tensor: ("saved:self", "saved-for-backward"),
     gradient_refers_back: (".owner", "gradient-refers-back"),
     context_keeps_module: (".module", "context-keeps-output"),
-    reentrant_checkpoint: ("closure:data", "context-keeps-output"),
+    reentrant_checkpoint: ("closure:data", "closure"),
     checkpoint_without_reentry: ("closure:data", "closure"),
     saves_view_of_output: ("saved:tensors[0]", "saved-for-backward"),
     node_metadata: ("['output']", "node-metadata"),

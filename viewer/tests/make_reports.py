@@ -337,7 +337,7 @@ def memory():
         "total": 80 << 30,
         "source": "reserved by torch's allocator",
         "peak": 480 << 20,
-        "headline": "cuda:0: 500 MiB of 80.0 GiB in use, of which 96.0 MiB dead in 3 cycles",
+        "headline": "500 MiB of 80.0 GiB in use on cuda:0, of which 96.0 MiB dead in 3 cycles",
         "lines": lines,
         "signatures": signatures[:2],
         "holders": report["live_owners"][:3],
@@ -354,6 +354,7 @@ def memory():
             "times": times,
             "in_use": [800 << 20] * 240,
             "allocated": [(600 << 20) + (turn % 20 << 22) for turn in range(240)],
+            "peak": [(600 << 20) + (min(turn, 19) << 22) for turn in range(240)],
             "dead": [0] * 240,
             "censuses": [census | {"step": n, "at": times[n]} for n in range(0, 240, 60)],
         }

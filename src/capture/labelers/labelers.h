@@ -39,6 +39,8 @@ void label_ordered_container(PyTypeObject* base, PyObject* object, ReferenceSink
 
 // instance_labeler.cpp: slots, attributes, __dict__ and __class__ of any object.
 void label_instance(PyObject* object, ReferenceSink& sink);
+void label_type(PyObject* object, ReferenceSink& sink);
+void label_weakref(PyObject* object, ReferenceSink& sink);
 void find_instance_parts(PyObject* object, PartSink& sink);
 // Returns a borrowed reference to an attribute that is stored inline in the instance or in its
 // __dict__; null if there is none.
@@ -56,13 +58,7 @@ void find_partial_parts(PyObject* partial, PartSink& sink);
 void label_frame(PyObject* object, ReferenceSink& sink);
 void label_generator(PyObject* object, ReferenceSink& sink);
 void label_traceback(PyObject* object, ReferenceSink& sink);
-
-// exception_labeler.cpp
 void label_exception(PyObject* object, ReferenceSink& sink);
-
-// type_labeler.cpp
-void label_type(PyObject* object, ReferenceSink& sink);
-void label_weakref(PyObject* object, ReferenceSink& sink);
 
 // member_labeler.cpp: C members declared in tp_members and in compat/native_members.h. A member is
 // named only if tp_traverse visits its referent, so a wrong entry in these tables has no effect.

@@ -22,6 +22,8 @@ using python::OwnedRef;
 struct JaxNames {
     OwnedRef arrays = interned("_arrays");
     OwnedRef aval = interned("aval");
+    OwnedRef clone = interned("clone");
+    OwnedRef committed = interned("_committed");
     OwnedRef device = interned("_device");
     OwnedRef dtype = interned("dtype");
     OwnedRef fget = interned("fget");
@@ -92,6 +94,10 @@ ReadOutcome JaxReader::read(PyObject* object, OwnerReading& reading) noexcept {
             // A deleted or donated array no longer has a buffer.
             return deleted.get() == Py_True ? ReadOutcome::owns_nothing : ReadOutcome::failed;
         }
+        const OwnedRef committed = value(object, names_.committed);
+        if (committed.get() == Py_True || committed.get() == Py_False) {
+            reading.note = committed.get() == Py_True ? "committed" : "uncommitted";
+        }
         const OwnedRef device = device_of(object);
         if (!device) {
             return read_shards(object, reading);
@@ -106,9 +112,11 @@ ReadOutcome JaxReader::read(PyObject* object, OwnerReading& reading) noexcept {
     }
 }
 
-// The first shard becomes the reading itself, the others its parts.
+// The first shard becomes the reading itself, the others its parts. JAX keeps the arrays of shards
+// that it has once been asked for as long as the array, so a copy that shares the buffers is asked.
 ReadOutcome JaxReader::read_shards(PyObject* array, OwnerReading& reading) const {
-    const OwnedRef shards = value(array, names_.arrays);
+    const OwnedRef copy = value(array, names_.clone);
+    const OwnedRef shards = copy ? value(copy.get(), names_.arrays) : OwnedRef();
     if (!shards || !PyList_CheckExact(shards.get())) {
         return ReadOutcome::failed;
     }
@@ -120,9 +128,7 @@ ReadOutcome JaxReader::read_shards(PyObject* array, OwnerReading& reading) const
         if (!device || !read_buffer(shard, device.get(), part)) {
             return ReadOutcome::failed;
         }
-        if (i > 0) {
-            part.part = ".addressable_shards[" + std::to_string(i) + "]";
-        }
+        part.is_shard = true;
         part.weak_storage = weak_object(array);
     }
     return reading.bytes == 0 ? ReadOutcome::owns_nothing : ReadOutcome::owns;

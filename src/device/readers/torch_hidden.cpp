@@ -5,7 +5,9 @@
 #include <array>
 #include <cstring>
 #include <new>
+#include <string_view>
 
+#include "compat/frame_access.h"
 #include "device/readers/plain_attributes.h"
 #include "python/references.h"
 
@@ -60,6 +62,34 @@ std::vector<PyObject*> referents_of(PyObject* object) {
     return std::move(referents.objects);
 }
 
+bool ends_with(PyObject* text, std::string_view end) {
+    Py_ssize_t size = 0;
+    const char* const bytes = PyUnicode_AsUTF8AndSize(text, &size);
+    return bytes != nullptr &&
+           std::string_view(bytes, static_cast<std::size_t>(size)).ends_with(end);
+}
+
+// True if a function of another thread calls torch's autograd engine.
+bool runs_backward_elsewhere() {
+    struct Search {
+        const PyThreadState* own;
+        bool found = false;
+
+        static void visit(const cyclewatch_thread_reference* reference, void* context) {
+            auto& search = *static_cast<Search*>(context);
+            search.found =
+                search.found || (reference->slot == CYCLEWATCH_THREAD_NAMESPACE &&
+                                 reference->thread != search.own && reference->code != nullptr &&
+                                 ends_with(reference->code->co_name, "_engine_run_backward") &&
+                                 ends_with(reference->code->co_filename, "graph.py"));
+        }
+    };
+    Search search{PyThreadState_Get()};
+    cyclewatch_visit_threads(&Search::visit, &search);
+    PyErr_Clear();
+    return search.found;
+}
+
 }  // namespace
 
 // 0 for the context of a torch.autograd.Function that has not been applied.
@@ -71,7 +101,9 @@ std::uintptr_t TorchHidden::address_of(PyObject* node) const noexcept {
 }
 
 void TorchHidden::enqueue(PyObject* object) {
-    if (seen_.size() < kMostNodes && seen_.insert(object).second) {
+    if (seen_.size() >= layout_.most_nodes) {
+        hidden_.omits_nodes = hidden_.omits_nodes || !seen_.contains(object);
+    } else if (seen_.insert(object).second) {
         hidden_.held.push_back(python::borrow(object));
         pending_.push_back(object);
     }
@@ -118,7 +150,7 @@ void TorchHidden::add_stale_node(PyObject* tensor) {
     const std::uintptr_t data = address == 0 ? 0 : word_at(address, layout_.node_in_tensor->first);
     if (const std::uintptr_t node = data == 0 ? 0 : word_at(data, layout_.node_in_tensor->second);
         node != 0) {
-        addressed_nodes_.push_back({tensor, node, "grad_fn"});
+        addressed_nodes_.push_back({tensor, node, "grad_fn", true});
     }
 }
 
@@ -157,6 +189,11 @@ void TorchHidden::add_node(PyObject* node) {
         }
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(saved.get()); ++i) {
             add_saved(node, name, PyTuple_GET_ITEM(saved.get(), i), i);
+        }
+    }
+    if (layout_.copy_slices.second != 0 && word_at(address, 0) == layout_.copy_slices.first) {
+        if (const std::uintptr_t copy = word_at(address, layout_.copy_slices.second); copy != 0) {
+            addressed_nodes_.push_back({node, copy, "fn", true});
         }
     }
     add_hooks(node, address);
@@ -232,14 +269,64 @@ void TorchHidden::add_hooks(PyObject* node, std::uintptr_t address) {
     }
 }
 
-// A saved tensor with hooks, and a view, keep their nodes alive. A node is known if another
-// reference leads to it.
+// A saved tensor with hooks, and a view, keep their nodes alive. A node has a Python object if
+// another reference leads to it.
 void TorchHidden::add_addressed_nodes() {
-    for (AddressedNode& saved : addressed_nodes_) {
-        if (const auto found = nodes_.find(saved.address); found != nodes_.end()) {
-            refer(saved.holder, found->second, std::move(saved.name));
+    for (const AddressedNode& each : addressed_nodes_) {
+        if (const auto found = nodes_.find(each.address); found != nodes_.end()) {
+            refer(each.holder, found->second, each.name);
+        } else if (layout_.next_nodes && each.is_only_holder) {
+            add_unwrapped_node(each.holder, each.address, each.name);
         }
     }
+}
+
+// The node has no Python object. If `owner` has the only reference to the node, the two live
+// equally long, and the references of the node count as references of `owner`.
+void TorchHidden::add_unwrapped_node(PyObject* owner,
+                                     std::uintptr_t address,
+                                     const std::string& name) {
+    constexpr std::uintptr_t kMostEdges = 1 << 20;
+    std::vector<std::uintptr_t> pending{address};
+    while (!pending.empty()) {
+        const std::uintptr_t node = pending.back();
+        pending.pop_back();
+        if (const auto found = nodes_.find(node); found != nodes_.end()) {
+            refer(owner, found->second, name);
+            continue;
+        }
+        const bool is_only = (word_at(node, sizeof(std::uintptr_t)) & UINT32_MAX) == 1;
+        if (!is_only || !unwrapped_.insert(node).second) {
+            continue;  // something else refers to the node, too
+        }
+        if (word_at(node, 0) == layout_.accumulate_grad.first) {
+            if (PyObject* const leaf = tensor_at(word_at(node, layout_.accumulate_grad.second))) {
+                refer(owner, leaf, name);
+            }
+        }
+        add_hooks(owner, node);
+        const auto [offset, stride] = *layout_.next_nodes;
+        const std::uintptr_t begin = word_at(node, offset);
+        const std::uintptr_t end = word_at(node, offset + sizeof(std::uintptr_t));
+        for (std::uintptr_t at = begin; at < end && end - begin < kMostEdges; at += stride) {
+            if (const std::uintptr_t next = word_at(at, 0); next != 0) {
+                pending.push_back(next);
+            }
+        }
+    }
+}
+
+PyObject* TorchHidden::tensor_at(std::uintptr_t address) {
+    if (tensors_.empty()) {
+        for (const OwnedRef& each : hidden_.held) {
+            if (is_tensor(each.get())) {
+                tensors_.emplace(number_of(get(torch_.tensor_cdata, each.get())), each.get());
+            }
+        }
+        PyErr_Clear();
+    }
+    const auto found = tensors_.find(address);
+    return address == 0 || found == tensors_.end() ? nullptr : found->second;
 }
 
 // The number of references from outside the pair of Python object and C++ object is the reference
@@ -296,6 +383,10 @@ void TorchHidden::uncount_hooks_of_leaves() {
 
 void TorchHidden::add(std::span<PyObject* const> objects) {
     if (!layout_.tensors || !torch_.use_count) {
+        return;
+    }
+    if (runs_backward_elsewhere()) {
+        hidden_.omits_running_graph = true;
         return;
     }
     std::unordered_map<PyTypeObject*, bool> is_examined;

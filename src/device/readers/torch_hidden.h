@@ -35,12 +35,12 @@ class TorchHidden {
         : torch_(torch), layout_(layout), hidden_(hidden) {}
 
     // Adds the references of the tensors and nodes among `objects`, and of all tensors and nodes to
-    // which their references lead. Visits at most kMostNodes nodes; the others count as alive.
+    // which their references lead. Examines at most `layout.most_nodes` of them.
+    // Adds nothing while another thread runs a backward pass, which frees saved tensors and hooks
+    // without the GIL.
     void add(std::span<PyObject* const> objects);
 
   private:
-    static constexpr std::size_t kMostNodes = 1'000'000;
-
     [[nodiscard]] bool is_tensor(PyObject* object) const noexcept {
         return PyType_IsSubtype(Py_TYPE(object), torch_.tensor_base) != 0;
     }
@@ -52,6 +52,8 @@ class TorchHidden {
     void add_saved(PyObject* node, const char* name, PyObject* saved, std::int64_t index);
     void add_hooks(PyObject* node, std::uintptr_t address);
     void add_addressed_nodes();
+    void add_unwrapped_node(PyObject* owner, std::uintptr_t address, const std::string& name);
+    [[nodiscard]] PyObject* tensor_at(std::uintptr_t address);
     void add_count(PyObject* object);
     void mark_visited();
     void uncount_hooks_of_leaves();
@@ -73,8 +75,11 @@ class TorchHidden {
         PyObject* holder;
         std::uintptr_t address;
         std::string name;
+        bool is_only_holder = false;  // if nobody else refers to the node, it need not be wrapped
     };
     std::vector<AddressedNode> addressed_nodes_;
+    std::unordered_set<std::uintptr_t> unwrapped_;           // nodes without a Python object
+    std::unordered_map<std::uintptr_t, PyObject*> tensors_;  // by address; filled by tensor_at()
 };
 
 }  // namespace cyclewatch::device

@@ -88,7 +88,7 @@ TEST(Cut, SuggestsTheBackReferencesToOneParentInAllClasses) {
         "every cycle goes through Trainer: 4 references lead back to it"))
         << finding.cut[0].reason;
     EXPECT_EQ(finding.cost,
-              "`make().child` breaks: a child does not keep Trainer alive; pickling breaks too");
+              "keep Trainer where only a child is kept: a child no longer does; pickling breaks");
     // The reason is reported once, and not for the alternatives.
     for (std::size_t i = 1; i < finding.cut.size(); ++i) {
         EXPECT_EQ(finding.cut[i].reason.find("lead back"), std::string::npos);
@@ -653,6 +653,20 @@ TEST(Cut, ReportsTheShareOfAPayload) {
     EXPECT_NE(finding.alternatives[0].reason.find("keeps the cycle"), std::string::npos);
     EXPECT_NE(finding.alternatives[0].reason.find("90 %"), std::string::npos);
     EXPECT_DOUBLE_EQ(finding.freed_share, 1);
+}
+
+// The output and the module each close a cycle through the context. Neither is the parent of the
+// other: without `.result`, nothing that the module holds keeps the output alive.
+TEST(Cut, CutsAllCyclesThroughOneContext) {
+    const auto findings = analyze(
+        observe("T/grad_fn->C C.result->T C.module->M M.last->L L/grad_fn->C T.w->u:owner(8) "
+                "M.w->t:owner(8)"),
+        false);
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_TRUE(labels_of(findings[0].cut).contains(".result"));
+    EXPECT_EQ(findings[0].cut.size(), 2U);
+    EXPECT_EQ(findings[0].freed_share, 1);
+    EXPECT_NE(findings[0].cut[1].reason.find("all 2 references listed"), std::string::npos);
 }
 
 TEST(Cut, ReportsIfNoSmallSetIsEnough) {

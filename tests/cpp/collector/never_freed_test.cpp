@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,8 @@ class NeverFreedTest : public ::testing::Test {
 
     [[nodiscard]] Objects found() const {
         UnreachableSet set;
-        EXPECT_TRUE(find_never_freed(hidden_, set));
+        HeapScan unreachable;
+        EXPECT_TRUE(find_never_freed(hidden_, unreachable, set));
         const auto objects = set.objects();
         return {objects.begin(), objects.end()};
     }
@@ -102,6 +104,30 @@ TEST_F(NeverFreedTest, OmitsWhatCollectionsFree) {
     EXPECT_TRUE(never_freed_among(objects_, hidden_).empty());
     EXPECT_TRUE(never_freed_among(objects_, HiddenReferences()).empty());
     EXPECT_TRUE(never_freed_among(Objects(), hidden_).empty());
+}
+
+// The objects of the fixture to which `roots` do not lead.
+Objects reached_otherwise(std::span<PyObject* const> objects, const Objects& roots) {
+    Objects others;
+    EXPECT_TRUE(visit_reached_otherwise(roots, [&](PyObject* object) {
+        if (std::ranges::find(objects, object) != objects.end()) {
+            others.push_back(object);
+        }
+    }));
+    return others;
+}
+
+TEST_F(NeverFreedTest, ListsWhatOtherRootsKeepAlive) {
+    HeapScan scan;
+    ASSERT_TRUE(scan_heap({.generation = 2, .frozen = true}, scan, &hidden_));
+    EXPECT_EQ(reached_otherwise(objects_, {}).size(), 3U);
+    EXPECT_EQ(reached_otherwise(objects_, {objects_[0]}).size(), 0U) << "hidden references count";
+    EXPECT_EQ(reached_otherwise(objects_, {objects_[2]}), Objects({objects_[0], objects_[1]}));
+    drop();
+    ASSERT_TRUE(scan_heap({.generation = 2, .frozen = true}, scan, &hidden_));
+    EXPECT_EQ(reached_otherwise(objects_, {}).size(), 0U) << "they are unreachable";
+    release_scan_memory();
+    EXPECT_FALSE(visit_reached_otherwise({}, [](PyObject*) {}));
 }
 
 }  // namespace

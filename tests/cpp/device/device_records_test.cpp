@@ -72,11 +72,13 @@ TEST(BreakDown, AddsUpToTheTotalIfTheSourcesContradictEachOther) {
 }
 
 PyObject* torch_stats(PyObject*, PyObject*) {
-    return Py_BuildValue("{s:{s:{s:i}},s:{s:{s:i}}}",
+    return Py_BuildValue("{s:{s:{s:i,s:i}},s:{s:{s:i}}}",
                          "allocated_bytes",
                          "all",
                          "current",
                          4096,
+                         "peak",
+                         6000,
                          "reserved_bytes",
                          "all",
                          "current",
@@ -115,6 +117,7 @@ TEST_F(DeviceRecords, ReadTheMemoryOfTorch) {
     const TorchMemory memory = torch_memory(0).value();
     EXPECT_EQ(memory.allocated, 4096U);
     EXPECT_EQ(memory.reserved, 8192U);
+    EXPECT_EQ(memory.peak, 6000U);
     EXPECT_TRUE(memory.uses_cuda_pool);
 }
 

@@ -262,6 +262,15 @@ TEST(Text, EstimatesWhatTheFirstTwoFindingsFree) {
     EXPECT_THAT(render_text(report, 200), HasSubstr("the reference below frees 256 MiB"));
 }
 
+TEST(Text, SaysAtLeastIfMemorySavedForBackwardIsFreedToo) {
+    model::Report report = testing::make_sample_report();
+    report.findings.resize(1);
+    report.findings[0].unowned_bytes = 0;
+    EXPECT_THAT(render_text(report, 200), HasSubstr("at least"));
+    EXPECT_THAT(render_text(report, 200), HasSubstr("below frees at least 256 MiB."));
+    EXPECT_EQ(render_text(report, 200).find("below frees 256"), std::string::npos);
+}
+
 TEST(Text, ReportsSharedMemory) {
     model::Report report = testing::make_sample_report();
     report.findings.resize(1);

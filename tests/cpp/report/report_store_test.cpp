@@ -227,11 +227,15 @@ TEST_F(ReportStoreTest, SnapshotIsSortedAndCountsAllReleasedBytes) {
     store_.note("one");
     store_.note("two");
     store_.note("one");
+    store_.set_note("state", "now so");
+    store_.set_note("other", "true for a while");
+    store_.set_note("other", "");
+    store_.set_note("state", "now different");
     const model::Report report = store_.snapshot({});
     const auto& findings = report.findings;
     EXPECT_EQ(findings[0].signature + findings[1].signature + findings[2].signature, "bca");
     EXPECT_EQ(report.retained_bytes, 107U);
-    EXPECT_THAT(report.notes, ::testing::ElementsAre("one", "two"));
+    EXPECT_THAT(report.notes, ::testing::ElementsAre("one", "two", "now different"));
 }
 
 TEST_F(ReportStoreTest, RecordsTheFindingsOfEachCollection) {
@@ -309,6 +313,7 @@ TEST_F(ReportStoreTest, SamplesOfStepsAreBoundedAndKeepThePeaks) {
                            .at = static_cast<double>(step),
                            .in_use = step == 7777 ? 900U : 100U,
                            .allocated = 0,
+                           .peak = step,
                            .dead = step});
     }
     const model::Report report = store_.snapshot({});
@@ -320,6 +325,8 @@ TEST_F(ReportStoreTest, SamplesOfStepsAreBoundedAndKeepThePeaks) {
     const auto peak = std::ranges::find(steps.in_use, 900U);
     ASSERT_NE(peak, steps.in_use.end());
     EXPECT_EQ(steps.dead[static_cast<std::size_t>(peak - steps.in_use.begin())], 7777U);
+    ASSERT_TRUE(steps.peak);
+    EXPECT_EQ(*steps.peak, steps.dead);
 }
 
 TEST_F(ReportStoreTest, CensusesAddTheirSizesByCategory) {
@@ -331,7 +338,8 @@ TEST_F(ReportStoreTest, CensusesAddTheirSizesByCategory) {
     owners[0].category = model::OwnerCategory::gradient;
     store_.set_census({}, owners, 2, {.at = 1, .step = 5});
     EXPECT_FALSE(store_.snapshot({}).memory_steps);  // the program sets no steps
-    store_.add_sample("cpu", {.step = 5, .at = 1, .in_use = 100, .allocated = 0, .dead = 0});
+    store_.add_sample("cpu",
+                      {.step = 5, .at = 1, .in_use = 100, .allocated = 0, .peak = 0, .dead = 0});
     store_.set_census({}, {}, 2, {.at = 2, .step = 6});
     const model::Report report = store_.snapshot({});
     EXPECT_TRUE(report.live_owners->empty());

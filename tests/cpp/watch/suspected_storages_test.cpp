@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -31,8 +32,7 @@ std::vector<std::uint64_t> search(SuspectedStorages& suspects,
                                   std::initializer_list<Found> all,
                                   const bool* released = nullptr) {
     std::vector<std::uint64_t> settled;
-    suspects.begin(settle);
-    for (const Found& found : all) {
+    const auto read = [&](const Found& found) {
         device::OwnerReading reading;
         reading.device = "cpu";
         reading.storage = found.storage;
@@ -43,8 +43,13 @@ std::vector<std::uint64_t> search(SuspectedStorages& suspects,
         if (suspects.is_settled(reading)) {
             settled.push_back(found.storage);
         }
+    };
+    suspects.begin(settle);
+    std::ranges::for_each(all, read);
+    if (suspects.end()) {
+        settled.clear();
+        std::ranges::for_each(all, read);
     }
-    suspects.end();
     return settled;
 }
 
@@ -71,10 +76,9 @@ TEST(SuspectedStorages, SettleAtOnceIfNoSearchIsRequired) {
 TEST(SuspectedStorages, SettleEarlierIfTheirNumberGrows) {
     SuspectedStorages suspects;
     EXPECT_EQ(search(suspects, 9, {{1, 10}, {7, 99}}), Storages());
-    EXPECT_EQ(search(suspects, 9, {{1, 10}, {2, 10}, {7, 99}}), Storages());
+    EXPECT_EQ(search(suspects, 9, {{1, 10}, {2, 10}, {7, 99}}), Storages({1}));
+    EXPECT_EQ(suspects.count(), 2U) << "2 is new, and the number of 7 did not grow";
     EXPECT_EQ(search(suspects, 9, {{1, 10}, {2, 10}, {3, 10}, {7, 99}}), Storages({1, 2}));
-    EXPECT_EQ(suspects.count(), 2U) << "3 is new, and the number of 7 did not grow";
-    EXPECT_EQ(search(suspects, 9, {{1, 10}, {2, 10}, {3, 10}, {7, 99}}), Storages({1, 2, 3}));
     EXPECT_EQ(search(suspects, 9, {{1, 10}, {2, 10}, {3, 10}, {7, 99}}), Storages())
         << "the number no longer grows";
 }

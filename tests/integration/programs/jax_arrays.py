@@ -85,6 +85,22 @@ def main():
     answers["live"] = (owner.nbytes, owner.count, owner.device, str(owner.held_by[0]))
     answers["why"] = [str(path) for path in cyclewatch.why_alive(globals()["cache"]["logits"])]
 
+    kept = [sharded("x"), sharded()]
+    viewed = sharded("x")
+    views = [shard.data for shard in viewed.addressable_shards]
+    before = len(jax.live_arrays())
+    owners = cyclewatch.live_owners(devices="cpu", min_bytes=4 * 4 * KIB)
+    answers["sharded"] = [
+        (each.type, each.nbytes, each.count, [str(path) for path in each.held_by], repr(each))
+        for each in owners
+        if each.shape in ((1, 4 * KIB), (4, 4 * KIB))
+    ]
+    answers["account of shards"] = cyclewatch.memory("cpu").verdict
+    answers["arrays made"] = len(jax.live_arrays()) - before
+    why = cyclewatch.why_alive(kept[0])
+    answers["why sharded"] = [str(path) for path in why]
+    del kept, viewed, views
+
     Node(ones(16 * KIB))
     answers["scan"] = cyclewatch.scan(devices="cpu").retained_bytes
     account = cyclewatch.memory("cpu")

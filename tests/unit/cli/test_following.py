@@ -2,6 +2,8 @@
 """cyclewatch view --follow: a page that reloads itself while a program runs."""
 
 import gc
+import subprocess
+import sys
 
 import pytest
 from owners import Buffer
@@ -58,6 +60,31 @@ def test_the_page_follows_the_report_of_a_running_program(tmp_path):
     assert "Other.again" in second
     assert RELOADS not in page.read_text()
     assert len(cyclewatch.Report.load(page).findings) == 2
+
+
+# Ends once its own report shows samples, although nothing has been found.
+QUIET = """
+import json, os, sys, time
+report, end = sys.argv[1], time.monotonic() + 60
+while time.monotonic() < end:
+    data = {}
+    if os.path.exists(report):  # the report is replaced as a whole
+        with open(report) as file:
+            data = json.load(file)
+    if data.get("memory_samples"):
+        print(data["processes"][0]["unexamined"])
+        break
+    time.sleep(0.05)
+"""
+
+
+def test_a_named_report_shows_the_memory_before_the_first_finding(tmp_path):
+    (tmp_path / "quiet.py").write_text(QUIET)
+    command = [sys.executable, "-m", "cyclewatch", "run", "-o", "r.json", "quiet.py", "r.json"]
+    outcome = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120
+    )
+    assert outcome.stdout.strip().endswith(following._STILL_RUNNING)
 
 
 def test_an_interrupt_ends_with_a_page_that_does_not_reload(changed, tmp_path):

@@ -3,10 +3,13 @@
 
 import io
 import json
+import pickle
 import sys
 
 import pytest
 from allocator import MIB, Allocator, frames
+
+from cyclewatch.cli.failures import Status
 
 STEP = frames("/home/me/train.py:30 step", "/home/me/train.py:50 <module>")
 
@@ -31,8 +34,33 @@ def test_one_snapshot_is_described(command, snapshot):
         "cuda:0: 20.0 MiB reserved by torch: 12.0 MiB allocated, 8.0 MiB free in partly used "
         "segments (largest free block 8.0 MiB)\n"
     )
-    assert "   12.0 MiB  4 x 3.0 MiB       /home/me/train.py:30 in step" in outcome.out
+    assert "   12.0 MiB  4 x 3.0 MiB            /home/me/train.py:30 in step" in outcome.out
     assert "called from /home/me/train.py:50 in <module>" in outcome.out
+
+
+def test_owners_come_from_another_file(command, snapshot, tmp_path):
+    path = snapshot("torch.pickle", 3)
+    data = pickle.loads(path.read_bytes())
+    first = data["segments"][0]["blocks"][0]["address"]
+    names = ("type", "category", "path", "signature")
+    owner = dict.fromkeys(names, "") | {"device": 0, "state": "reachable", "path": "kept[0]"}
+    for name, address in (("owners", first), ("other", 1 << 20)):
+        owners = {"owners": [{**owner, "address": address}], "findings": []}
+        (tmp_path / f"{name}.pickle").write_bytes(pickle.dumps({**data, "cyclewatch": owners}))
+    joined = command("snapshot", path, "--owners", "owners.pickle")
+    assert "   3.0 MiB  1 x 3.0 MiB            kept[0] ()" in joined.out
+    assert "Owners of the live allocations:" not in command("snapshot", path).out
+
+    refused = command("snapshot", path, "--owners", "other.pickle")
+    assert refused.status == Status.FILE
+    assert "no owner in other.pickle has the address of a block of" in refused.err
+    assert "different processes, or the memory was freed between the two" in refused.err
+    without = command("snapshot", path, "--owners", "torch.pickle")
+    assert "torch.pickle has no owners; cyclewatch.dump_snapshot()" in without.err
+    (tmp_path / "report.json").write_text('{"schema": 1}')
+    report = command("snapshot", path, "--owners", "report.json")
+    assert "report.json is not a snapshot" in report.err
+    assert "reports contain no addresses; cyclewatch.dump_snapshot()" in report.err
 
 
 def test_two_snapshots_show_the_growth_first(command, snapshot):
@@ -43,6 +71,11 @@ def test_two_snapshots_show_the_growth_first(command, snapshot):
     )
     assert [each["growth"] for each in data["changes"]] == [6 * MIB]
     assert data["snapshots"][1]["devices"][0]["usage"]["allocated"] == 9 * MIB
+    words = "free in partly used segments -6.0 MiB (17.0 MiB -> 11.0 MiB)"
+    assert words in data["headline"]
+    command("snapshot", "a.pickle", "b.pickle", "-o", "grown.html")
+    with open("grown.html", encoding="utf-8") as page:
+        assert words.replace(">", "&gt;") in page.read()
 
 
 def test_ranks_are_compared(command, snapshot):

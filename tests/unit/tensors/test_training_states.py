@@ -11,6 +11,15 @@ from training_states import STATES
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
+@pytest.fixture(autouse=True)
+def no_hooks_left():
+    """Otherwise, nothing would free the cycle of a hook that captures the optimizers."""
+    yield
+    for each in gc.get_objects():
+        if type(each) is torch.nn.Parameter and each._post_accumulate_grad_hooks:
+            each._post_accumulate_grad_hooks.clear()
+
+
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
 def test_memory_in_use_is_not_reported(state):
     gc.collect()

@@ -7,7 +7,7 @@ import type { LiveOwner, MemoryAccount, Report } from "../report/schema";
 const OCCASIONS: Record<MemoryAccount["occasion"], string> = {
     "out of memory": "when memory ran out",
     end: "when the program ended",
-    request: "when the program asked for it",
+    request: "on request",
 };
 // Accounts of the same process, the most important first.
 const ORDER = Object.keys(OCCASIONS);
@@ -53,7 +53,7 @@ function lines(account: MemoryAccount): HTMLElement {
         below.push(row("total", account.total));
     }
     if (account.peak > 0) {
-        below.push(row(account.device === "cpu" ? "peak of resident memory" : "peak of torch", account.peak));
+        below.push(row(account.device === "cpu" ? "peak of resident memory so far" : "peak of torch's allocations so far", account.peak));
     }
     return make(
         "div",

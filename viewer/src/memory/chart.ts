@@ -5,6 +5,7 @@ import { formatCount } from "../page/format";
 import { byteAxis } from "../timeline/byte_axis";
 import { moved, nearest } from "../timeline/pointing";
 import { place, stepTicks, type Scale } from "../timeline/scale";
+import { isExact } from "./knots";
 import { totalOf, type Point, type Stack } from "./steps";
 
 const HEIGHT = 230;
@@ -41,6 +42,30 @@ function area(stack: Stack, layer: number, { x, y }: Frame): SVGPathElement {
         class: `layer layer-${stack.layers[layer]?.kind ?? ""}`,
         d: `M${[...top, ...bottom].join("L")}Z`,
     });
+}
+
+// Covers the steps before the first and after the last measurement of the categories.
+function unknown(stack: Stack, { x, y }: Frame): SVGRectElement[] {
+    const edges = stack.points.flatMap(({ measured }) =>
+        measured !== undefined && measured.before === undefined && measured.after !== undefined
+            ? [[x.from, measured.after] as const]
+            : measured?.before !== undefined && measured.after === undefined
+              ? [[measured.before, x.to] as const]
+              : [],
+    );
+    const ranges = new Map(edges.map((edge) => [String(edge), edge]));
+    return [...ranges.values()].map(([from, to]) => {
+        const [left, right] = [place(x, from), place(x, to)];
+        return makeSvg("rect", { class: "unknown", x: left, y: y.end, width: right - left, height: y.start - y.end });
+    });
+}
+
+function dots(stack: Stack, { x, y }: Frame): SVGCircleElement[] {
+    const exact = stack.points.filter(({ measured }) => measured !== undefined && isExact(measured));
+    const points = new Map(exact.map((point) => [point.step, point]));
+    return [...points.values()].map((point) =>
+        makeSvg("circle", { class: "exact", cx: place(x, point.step), cy: place(y, totalOf(point)), r: 3 }),
+    );
 }
 
 export class StackChart {
@@ -85,17 +110,9 @@ export class StackChart {
                 "svg",
                 { width, height: HEIGHT, "aria-hidden": "true" },
                 ...stack.layers.map((_, layer) => area(stack, layer, frame)),
+                ...unknown(stack, frame),
                 axes(frame),
-                ...stack.points
-                    .filter(({ exact }) => exact)
-                    .map((point) =>
-                        makeSvg("circle", {
-                            class: "exact",
-                            cx: place(frame.x, point.step),
-                            cy: place(frame.y, totalOf(point)),
-                            r: 3,
-                        }),
-                    ),
+                ...dots(stack, frame),
                 makeSvg("line", { class: "pointer", y1: TOP, y2: HEIGHT - BOTTOM, visibility: "hidden" }),
             ),
         );

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The panel "Memory over the steps": the stack of one process and device, with a legend and a readout.
 import { field, make, select } from "../page/dom";
-import { formatBytes, formatCount, processName } from "../page/format";
+import { counted, formatBytes, formatCount, processName } from "../page/format";
 import type { Report } from "../report/schema";
 import { StackChart } from "./chart";
+import { isExact, type Measured } from "./knots";
 import { stackOf, totalOf, type Point, type Stack } from "./steps";
 
 const FEWEST_POINTS = 3;
@@ -14,19 +15,41 @@ export function describePoint(stack: Stack, point: Point): string {
         .filter(({ bytes }) => bytes > 0)
         .map(({ name, bytes }) => `${formatBytes(bytes)} ${name}`);
     const where = stack.device === "cpu" ? "resident" : "reserved";
-    const measured = point.exact ? " Categories are exact: a census was taken here." : "";
+    const peak = point.peak === undefined ? "" : `; at most ${formatBytes(point.peak)} allocated at one time so far`;
+    const measured = point.measured === undefined ? "" : ` ${describeMeasured(point.measured)}`;
     return (
         `Step ${formatCount(Math.round(point.step))}: ${split.length === 0 ? "nothing" : split.join(", ")}; ` +
-        `${formatBytes(point.inUse)} ${where}.${measured}`
+        `${formatBytes(point.inUse)} ${where}${peak}.${measured}`
     );
 }
 
-function overview(stack: Stack): string {
+function describeMeasured(measured: Measured): string {
+    if (isExact(measured)) {
+        return "Categories are exact: they were measured here.";
+    }
+    const [before, after] = [measured.before, measured.after].map((step) => formatCount(Math.round(step ?? 0)));
+    if (measured.before !== undefined && measured.after !== undefined) {
+        return `Categories are interpolated between the measurements in steps ${before} and ${after}.`;
+    }
+    return measured.before === undefined
+        ? `Categories are unknown before the first measurement in step ${after}, whose values are shown.`
+        : `Categories are unknown after the last measurement in step ${before}, whose values are shown.`;
+}
+
+// Censuses that would have exceeded the time budget.
+function skippedCensuses(report: Report): string {
+    const skipped = report.stats.skipped["census: over budget"] ?? 0;
+    return skipped === 0 ? "" : ` The watch skipped ${counted(skipped, "census", "censuses")}, because it was over its budget.`;
+}
+
+function overview(report: Report, stack: Stack): string {
     const most = Math.max(...stack.points.map(totalOf));
     const estimated = stack.censuses
-        ? " Dots mark the censuses, at which the categories are exact; between them, they are interpolated."
+        ? " Dots mark the censuses and accounts, at which the categories are exact. Between them, they are interpolated; " +
+          "in the pale parts, they are unknown and drawn as in the nearest dot."
         : "";
-    return `At most ${formatBytes(most)}. Hover over a step or use the arrow keys to see its parts.${estimated}`;
+    const skipped = stack.censuses ? skippedCensuses(report) : "";
+    return `At most ${formatBytes(most)}. Hover over a step or use the arrow keys to see its parts.${estimated}${skipped}`;
 }
 
 function legend(stack: Stack): HTMLElement[] {
@@ -53,7 +76,7 @@ export function stepsPanel(report: Report): HTMLElement | undefined {
     const keys = make("p", { class: "keys" });
     const readout = make("p", { class: "readout" });
     const chart = new StackChart((point) => {
-        readout.textContent = point === undefined ? overview(shown) : describePoint(shown, point);
+        readout.textContent = point === undefined ? overview(report, shown) : describePoint(shown, point);
         return readout.textContent;
     });
     const show = (stack: Stack): void => {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory of one process on one device over its steps, divided by use. Counters show the totals in
-// each step; censuses show the categories of live tensors; collections show how much was dead.
-import type { CategorySizes, Collection, MemorySteps, Report } from "../report/schema";
+// each step; censuses and accounts show the categories of live tensors; collections show how much was
+// dead.
+import type { Collection, MemorySteps, Report } from "../report/schema";
+import { categoriesOf, knotsOf, measuredAt, type Measured } from "./knots";
 
 export interface Point {
     at: number; // seconds since the watch began
     step: number; // possibly between two steps
-    exact: boolean; // the categories come from a census at this point
+    measured?: Measured; // missing if there are no categories
     inUse: number;
+    peak?: number; // the most that torch had allocated at one time
     sizes: number[]; // by layer
 }
 
@@ -21,20 +24,11 @@ export interface Stack {
     device: string;
     layers: Layer[]; // from bottom to top
     points: Point[];
-    censuses: boolean;
+    censuses: boolean; // or accounts
 }
 
-const CATEGORIES = [
-    ["parameter", "parameters"],
-    ["optimizer_state", "optimizer state"],
-    ["gradient", "gradients"],
-    ["activation", "activations"],
-    ["saved_for_backward", "saved for backward"],
-    ["other", "other tensors"],
-] as const satisfies readonly (readonly [keyof CategorySizes, string])[];
-
 // Values of a column at any time, interpolated between `times`.
-function interpolate(times: readonly number[], values: readonly number[], at: number): number {
+export function interpolate(times: readonly number[], values: readonly number[], at: number): number {
     const next = times.findIndex((time) => time >= at);
     if (next <= 0) {
         return (next === 0 ? values[0] : values.at(-1)) ?? 0;
@@ -68,34 +62,33 @@ function collectionsOf(report: Report, steps: MemorySteps): Collection[] {
 interface Moment {
     at: number;
     after: boolean; // a collection at this time has freed the objects
-    exact: boolean;
 }
 
-function moments(steps: MemorySteps, collections: readonly Collection[]): Moment[] {
+function moments(steps: MemorySteps, exact: readonly number[], collections: readonly Collection[]): Moment[] {
     const [first = 0, last = 0] = [steps.times[0], steps.times.at(-1)];
     const found = [
-        ...steps.times.map((at) => ({ at, after: false, exact: false })),
-        ...steps.censuses.map(({ at }) => ({ at, after: false, exact: true })),
+        ...steps.times.map((at) => ({ at, after: false })),
         ...collections.flatMap(({ started_at: at, dead_for_at_most: waited }) => [
-            { at: at - waited, after: true, exact: false },
-            { at, after: false, exact: false },
-            { at, after: true, exact: false },
+            { at: at - waited, after: true },
+            { at, after: false },
+            { at, after: true },
         ]),
     ];
+    // What was measured after the last step is drawn there.
     return found
         .filter(({ at }) => at >= first && at <= Math.max(last, first))
+        .concat(exact.map((at) => ({ at, after: false })))
         .sort((a, b) => a.at - b.at || Number(a.after) - Number(b.after));
 }
 
 export function stackOf(report: Report, steps: MemorySteps): Stack {
     const collections = collectionsOf(report, steps);
     const isCpu = steps.allocated.every((bytes) => bytes === 0);
-    const censuses = steps.censuses.length > 0;
+    const knots = knotsOf(report, steps);
+    const censuses = knots.length > 0;
     const column = (values: readonly number[], at: number): number => interpolate(steps.times, values, at);
-    const censusTimes = steps.censuses.map(({ at }) => at);
-    const categories = censuses
-        ? CATEGORIES.filter(([field]) => steps.censuses.some((census) => census[field] > 0))
-        : [];
+    const exact = knots.map(({ at }) => at);
+    const categories = categoriesOf(knots);
     const ordered = steps.steps.every((step, i) => i === 0 || step >= (steps.steps[i - 1] ?? 0));
     // In steps rather than seconds, because a slow step does not create more objects than a fast one.
     const along = (at: number): number => (ordered ? column(steps.steps, at) : at);
@@ -103,23 +96,24 @@ export function stackOf(report: Report, steps: MemorySteps): Stack {
         const end = along(record.started_at);
         return { ...record, started_at: end, dead_for_at_most: end - along(record.started_at - record.dead_for_at_most) };
     });
-    const all = moments(steps, collections).map(({ at, after, exact }): Point => {
+    const all = moments(steps, exact, collections).map(({ at, after }): Point => {
         const inUse = column(steps.in_use, at);
         const allocated = column(steps.allocated, at);
         const dead = Math.max(deadAt(ramps, along(at), after), column(steps.dead, at));
         const live = categories.map(([field]) =>
             interpolate(
-                censusTimes,
-                steps.censuses.map((census) => census[field]),
-                at,
+                exact.map(along),
+                knots.map((knot) => knot.sizes[field]),
+                along(at),
             ),
         );
         const known = live.reduce((sum, bytes) => sum + bytes, dead);
         return {
             at,
             step: along(at),
-            exact,
+            ...(censuses ? { measured: measuredAt(exact, at, along) } : {}),
             inUse,
+            ...(steps.peak === undefined ? {} : { peak: column(steps.peak, at) }),
             sizes: isCpu
                 ? [dead, ...live, inUse]
                 : [dead, ...live, Math.max(0, allocated - known), Math.max(0, inUse - Math.max(allocated, known))],

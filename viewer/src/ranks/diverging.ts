@@ -14,6 +14,7 @@ export interface Comparison {
     distances: number[]; // parallel: mean bytes
     median: Line;
     diverging: boolean; // the first line differs more than the others do
+    ended?: [number, number]; // when the first and the last process ended, if that differs
 }
 
 const POINTS = 200;
@@ -21,6 +22,7 @@ const FEWEST_RANKS = 3; // with two, the median does not tell which one differs
 // The distance of a diverging process: a share of the median, and a multiple of the distance of a typical process.
 const NOTABLE = 0.05;
 const UNUSUAL = 4;
+const UNEQUAL = 0.1; // a share of the duration
 
 // The samples of each process: those of a GPU, or else those of the CPU.
 function samplesByProcess(report: Report): MemorySamples[] {
@@ -64,20 +66,19 @@ export function compare(report: Report): Comparison | undefined {
     if (samples.length < 2) {
         return undefined;
     }
-    // Up to the end of the process that ended first.
-    const until = Math.min(...samples.map(({ times }) => times.at(-1) ?? 0));
+    const ends = samples.map(({ times }) => times.at(-1) ?? 0);
+    const [from, until] = [Math.min(...ends), Math.max(...ends)];
     const times = Array.from({ length: POINTS }, (_, i) => (until * i) / (POINTS - 1));
-    const lines = samples.map((each): Line => ({
-        process: each.process,
-        device: each.device,
-        times,
-        bytes: times.map((at) => valueAt(each, at)),
-    }));
+    // Each line ends with its process, and is compared with those that have not ended.
+    const lines = samples.map((each): Line => {
+        const own = times.filter((at) => at <= (each.times.at(-1) ?? 0) + 1e-9);
+        return { process: each.process, device: each.device, times: own, bytes: own.map((at) => valueAt(each, at)) };
+    });
     const median: Line = {
         process: -1,
         device: "",
         times,
-        bytes: times.map((_, i) => medianOf(lines.map(({ bytes }) => bytes[i] ?? 0))),
+        bytes: times.map((_, i) => medianOf(lines.flatMap(({ bytes }) => bytes.slice(i, i + 1)))),
     };
     const distance = ({ bytes }: Line): number =>
         meanOf(bytes.map((value, i) => Math.abs(value - (median.bytes[i] ?? 0))));
@@ -88,5 +89,6 @@ export function compare(report: Report): Comparison | undefined {
         lines.length >= FEWEST_RANKS &&
         largest > NOTABLE * meanOf(median.bytes) &&
         largest > UNUSUAL * medianOf(distances);
-    return { lines: sorted.map(({ line }) => line), distances, median, diverging };
+    const ended: Comparison["ended"] = until - from > UNEQUAL * until ? [from, until] : undefined;
+    return { lines: sorted.map(({ line }) => line), distances, median, diverging, ...(ended ? { ended } : {}) };
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The panel "Memory by process": the processes of a job in one chart, with the one that differs highlighted.
 import { make, makeSvg } from "../page/dom";
-import { counted, formatBytes, processName } from "../page/format";
+import { counted, formatBytes, formatDuration, processName } from "../page/format";
 import { panel } from "../page/table";
 import type { Report } from "../report/schema";
 import { byteAxis } from "../timeline/byte_axis";
@@ -19,7 +19,19 @@ function nameOf(report: Report, { process, device }: Line): string {
     return `${processName(report.processes[process])}, ${device}`;
 }
 
-export function summary(report: Report, { lines, distances, median, diverging }: Comparison): string {
+export function summary(report: Report, comparison: Comparison): string {
+    const { ended } = comparison;
+    if (ended === undefined) {
+        return difference(report, comparison);
+    }
+    const [from, until] = ended.map(formatDuration);
+    return (
+        `${difference(report, comparison)} The processes ended at different times, after ${from} to ${until}; ` +
+        "each is compared with those that had not ended."
+    );
+}
+
+function difference(report: Report, { lines, distances, median, diverging }: Comparison): string {
     const [first, second] = lines;
     if (first === undefined || second === undefined) {
         return "";

@@ -25,7 +25,7 @@ export interface SourceExcerpt {
 // A reference of the cycle, from `holder` to `target`.
 export interface Reference {
     holder: string; // The object that has the reference, such as 'mymodel.Engine' or 'function train.hook'.
-    holder_path: string; // Where the holder is stored, such as 'Registry._pairs'. If the holder is a method of a container, this is where the container is stored. For the cut of a Path, the holder as the path writes it. Set only for a cut or an alternative whose holder is a container, a method of a container, or one of several bound methods to replace. Empty if unknown.
+    holder_path: string; // Where the holder is stored, such as 'Registry._pairs'. If the holder is a method of a container, this is where the container is stored. For the cut of a Path, the holder as the path writes it. Set only for a cut or an alternative whose holder is a container, a method of a container, an object with hooks on a cycle that no collection frees, or one of several bound methods to replace. Empty if unknown.
     references: number; // For a cut: the number of references like this one that the code at `location` stores in instances of `holder`. All of them must be cut. Otherwise 1.
     label: string; // The attribute, index, key or variable: '.callback', 'closure:self', '[3]'.
     target: string; // The object that the reference refers to.
@@ -294,6 +294,7 @@ export interface MemorySteps {
     times: number[]; // Seconds from the start of the watch to the step.
     in_use: number[]; // Bytes reserved by torch's allocator or, for the CPU, resident memory.
     allocated: number[]; // Bytes allocated by torch's allocator; 0 for the CPU.
+    peak?: number[]; // The most bytes that torch had allocated at one time, since the start or ``torch.cuda.reset_peak_memory_stats()``; missing for the CPU.
     dead: number[]; // Bytes of unreachable tensors that scans had found.
     censuses: CategorySizes[]; // The sizes by category, exact, in the censuses.
 }

@@ -70,7 +70,8 @@ test("copies a card as Markdown and as an issue", async () => {
     const read = (): Promise<string> => page.evaluate(() => navigator.clipboard.readText());
     const card = page.locator("#finding-1");
     await card.getByText("Copy as Markdown").click();
-    await card.getByText("Copied", { exact: true }).waitFor();
+    // The button says "Copied" for a moment only, which a loaded machine can miss; the announcement stays.
+    await page.getByText("Copied this finding", { exact: true }).waitFor({ state: "attached" });
     expect(await read()).toContain("**Cut** `closure:self` of");
     await card.getByText("Copy as issue").click();
     await expect.poll(read).toMatch(/^# Reference cycle through `/);

@@ -13,7 +13,7 @@ test("the tab shows the verdict, the lines and their sum, and leads to the findi
     expect(await accounts.count()).toBe(2);
     const account = accounts.first();
     expect(await account.locator("h2").textContent()).toBe(
-        "cuda:0: 500 MiB of 80.0 GiB in use, of which 96.0 MiB dead in 3 cycles",
+        "500 MiB of 80.0 GiB in use on cuda:0, of which 96.0 MiB dead in 3 cycles",
     );
     expect(await account.locator(".quiet").textContent()).toBe(
         "cuda:0, when memory ran out, 30.0 s into the run, step 200",
@@ -36,7 +36,7 @@ test("the chart over the steps has a layer for each use, and shows the split of 
     const names = ["dead in cycles", "parameters", "optimizer state", "gradients", "other allocations of torch"];
     expect(await page.locator("#memory-steps .key").allTextContents()).toEqual([...names, "reserved by torch, but free"]);
     expect(await chart.locator(".layer").count()).toBe(6);
-    expect(await chart.locator(".exact").count()).toBe(4);
+    expect(await chart.locator(".exact").count()).toBe(6); // four censuses and two accounts
     await chart.focus();
     await page.keyboard.press("Home");
     const readout = page.locator("#memory-steps .readout");

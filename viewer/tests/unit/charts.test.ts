@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, test } from "vitest";
 import { compare } from "../../src/ranks/diverging";
+import { summary } from "../../src/ranks/overlay";
 import type { Report } from "../../src/report/schema";
 import { stretchesOf } from "../../src/timeline/curve";
 import { marksOf, textAnchors } from "../../src/timeline/marks";
@@ -175,6 +176,29 @@ test("the process that differs from the others comes first", () => {
     expect(comparison?.diverging).toBe(true);
     expect(comparison?.lines[0]?.process).toBe(2);
     expect(comparison?.median.bytes[0]).toBe(101.5);
+});
+
+test("processes that end at different times are compared as long as they run", () => {
+    const report = job(100, 101, 102, 103);
+    const [longest] = report.memory_samples ?? [];
+    if (longest === undefined) {
+        throw new Error("no samples");
+    }
+    // The first differs only after the others have ended, the last from the second second on.
+    report.memory_samples?.slice(1).forEach((samples, i) => {
+        samples.times = [0, 10, 20];
+        samples.highest = i < 2 ? [100, 100, 100] : [100, 400, 400];
+    });
+    longest.times = [0, 3, 6];
+    const comparison = compare(report);
+    expect(comparison?.ended).toEqual([6, 20]);
+    expect(comparison?.diverging).toBe(true);
+    expect(comparison?.lines[0]?.process).toBe(3);
+    expect(comparison?.lines.find(({ process }) => process === 0)?.times.at(-1)).toBeLessThanOrEqual(6);
+    expect(comparison === undefined ? "" : summary(report, comparison)).toMatch(
+        /^Rank 3, cuda:3 differs from the other 3 processes: .* The processes ended at different times, after 6.0 s to 20.0 s; each is compared with those that had not ended.$/i,
+    );
+    expect(compare(job(100, 101, 102))?.ended).toBeUndefined();
 });
 
 test("only samples of the same kind are compared", () => {

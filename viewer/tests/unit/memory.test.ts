@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, test } from "vitest";
 import { circumstances, sortedAccounts } from "../../src/memory/account";
+import { isExact } from "../../src/memory/knots";
 import { deadAt, stackOf, totalOf } from "../../src/memory/steps";
 import { describePoint } from "../../src/memory/over_steps";
 import type { CategorySizes, Collection, MemoryAccount, MemorySteps, Report } from "../../src/report/schema";
@@ -19,6 +20,7 @@ function first<T>(list: readonly T[] | undefined): T {
 // A step each second; `collections`: time and MiB freed, unreachable for at most 4 seconds.
 function report(steps: Partial<MemorySteps>, collections: [number, number][] = []): Report {
     const made = golden();
+    made.memory = [];
     const template = first(made.collections);
     made.collections = collections.map(
         ([at, freed], i): Collection => ({
@@ -84,14 +86,52 @@ test("categories are exact at censuses and interpolated between them", () => {
     const made = report({ censuses: [census(2, 10, 0), census(6, 10, 8)] });
     const { layers, points } = stack(made);
     expect(layers.map(({ kind }) => kind)).toEqual(["parameter", "other", "live", "cached"]);
-    expect(points.filter(({ exact }) => exact).map(({ step }) => step)).toEqual([102, 106]);
+    const measured = points.filter((point) => isExact(point.measured ?? {}));
+    expect([...new Set(measured.map(({ step }) => step))]).toEqual([102, 106]);
     const at4 = points.find(({ step }) => step === 104);
     expect(at4?.sizes.map((size) => size / MIB)).toEqual([10, 4, 26, 10]);
-    const exact = first(points.filter((point) => point.exact));
-    expect(describePoint(stack(made), exact)).toBe(
+    expect(describePoint(stack(made), first(measured))).toBe(
         "Step 102: 10.0 MiB parameters, 30.0 MiB other allocations of torch, 10.0 MiB reserved by torch, but free; " +
-            "50.0 MiB reserved. Categories are exact: a census was taken here.",
+            "50.0 MiB reserved. Categories are exact: they were measured here.",
     );
+    const words = (step: number): string =>
+        describePoint(stack(made), first(points.filter((point) => point.step === step))).replace(/.*reserved[.] /, "");
+    expect(words(101)).toBe(
+        "Categories are unknown before the first measurement in step 102, whose values are shown.",
+    );
+    expect(words(103)).toBe("Categories are interpolated between the measurements in steps 102 and 106.");
+    expect(words(108)).toBe("Categories are unknown after the last measurement in step 106, whose values are shown.");
+});
+
+test("an account is as exact as a census, also after the last step", () => {
+    const line = (kind: string, mib: number): { kind: string; use: string; bytes: number } => ({ kind, use: "", bytes: mib * MIB });
+    const account = (at: number, ...lines: MemoryAccount["lines"]): MemoryAccount => ({
+        process: 0, device: "cuda:0", occasion: "request", at, step: at === 4 ? 103 : -1, in_use: 1, total: 0, source: "", peak: 0,
+        headline: "", lines, signatures: [], holders: [],
+    });
+    const made = report({});
+    made.memory = [account(9, line("optimizer state", 12)), account(4, line("optimizer state", 4), line("rest", 1))];
+    const { layers, points } = stack(made);
+    expect(layers.map(({ kind }) => kind)).toEqual(["optimizer-state", "live", "cached"]);
+    const sizes = new Map(points.map(({ at, sizes: [state] }) => [at, (state ?? 0) / MIB]));
+    expect([0, 3, 9].map((at) => sizes.get(at))).toEqual([4, 4, 12]);
+    expect(points.at(-1)?.step).toBe(108);
+    const exact = points.filter(({ measured }) => isExact(measured ?? {}));
+    expect([...new Set(exact.map(({ step }) => step))]).toEqual([103, 108]);
+
+    made.memory = [account(9, line("other", 12))];
+    expect(stack(made).censuses).toBe(false);
+});
+
+test("the peak of torch is shown if it is known", () => {
+    const peak = [41, 41, 45, 45, 45, 45, 45, 45, 45].map((mib) => mib * MIB);
+    const made = stack(report({ peak }));
+    expect(describePoint(made, first(made.points.filter(({ step }) => step === 103)))).toBe(
+        "Step 103: 40.0 MiB live, 10.0 MiB reserved by torch, but free; 50.0 MiB reserved; " +
+            "at most 45.0 MiB allocated at one time so far.",
+    );
+    const without = stack(report({}));
+    expect(describePoint(without, first(without.points))).not.toContain("allocated at one time");
 });
 
 test("the chart of a CPU shows tensors, and the resident memory only if there are none", () => {

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch/live_owners.h"
+
+#include <algorithm>
+#include <iterator>
+#include <new>
+
+#include "collector/tracked_objects.h"
+#include "compat/features.h"
+#include "compat/frame_access.h"
+#include "python/stop_the_world.h"
+#include "watch/untracked_owners.h"
+
+namespace cyclewatch::watch {
+namespace {
+
+// A list of all tracked objects. On free-threaded builds, it holds references to them, because
+// other threads may free objects.
+class AllObjects {
+  public:
+    AllObjects() {
+        if constexpr (!CYCLEWATCH_HAS_NO_GIL) {
+            if (!tracked_.fill({.generation = 2, .frozen = true})) {
+                throw std::bad_alloc();
+            }
+            return;
+        }
+        const python::OwnedRef gc = python::steal(PyImport_ImportModule("gc"));
+        held_ = python::steal(gc ? PyObject_CallMethod(gc.get(), "get_objects", nullptr) : nullptr);
+        if (!held_ || !PyList_Check(held_.get())) {
+            PyErr_Clear();
+            throw std::bad_alloc();
+        }
+    }
+
+    [[nodiscard]] std::span<PyObject* const> list() const {
+        if constexpr (!CYCLEWATCH_HAS_NO_GIL) {
+            return tracked_.objects();
+        }
+        return {PySequence_Fast_ITEMS(held_.get()),
+                static_cast<std::size_t>(PyList_GET_SIZE(held_.get()))};
+    }
+
+  private:
+    collector::TrackedObjects tracked_;
+    python::OwnedRef held_;
+};
+
+// The modules, and what running functions refer to.
+class ProgramRoots {
+  public:
+    ProgramRoots() : roots_{PyImport_GetModuleDict()} {
+        cyclewatch_visit_threads(&ProgramRoots::add, this);
+        if (out_of_memory_) {
+            throw std::bad_alloc();
+        }
+    }
+    [[nodiscard]] std::span<PyObject* const> list() const { return roots_; }
+
+  private:
+    // Called by C code, through which exceptions must not propagate.
+    static void add(const cyclewatch_thread_reference* reference, void* context) noexcept {
+        auto& self = *static_cast<ProgramRoots*>(context);
+        try {
+            if (reference->is_stale == 0) {
+                self.roots_.push_back(reference->target);
+            }
+        } catch (const std::bad_alloc&) {
+            self.out_of_memory_ = true;
+        }
+    }
+
+    std::vector<PyObject*> roots_;
+    bool out_of_memory_ = false;
+};
+
+}  // namespace
+
+void LiveOwners::find(device::OwnerRegistry& registry, const collector::HeapScan& dead) {
+    collector::release_scan_memory();  // the search for holders needs as much
+    const AllObjects objects;
+    for (PyObject* const object : objects.list()) {
+        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(object));
+        if (reader != nullptr && !dead.collectable.contains(object) &&
+            !dead.frozen.contains(object)) {
+            add(object, reader);
+        }
+    }
+    if (registry.has_untracked_owners()) {
+        UntrackedOwners untracked(registry);
+        python::with_world_stopped([&] { untracked.find(objects.list(), dead); });
+        untracked.move_to(held_, owners_, untracked_);
+    }
+}
+
+void LiveOwners::find_held_by_c_code(device::OwnerRegistry& registry,
+                                     const collector::HeapScan& dead) {
+    const auto visit = [&](PyObject* object) {
+        if (device::OwnerReader* const reader = registry.reader_for(Py_TYPE(object))) {
+            add(object, reader);
+        }
+    };
+    if (registry.has_untracked_owners() ||
+        !collector::visit_reached_otherwise(ProgramRoots().list(), visit)) {
+        find(registry, dead);
+    }
+    collector::release_scan_memory();
+}
+
+void LiveOwners::add(PyObject* object, device::OwnerReader* reader) {
+    held_.push_back(python::borrow(object));
+    owners_.push_back({object, reader});
+}
+
+std::vector<PyObject*> LiveOwners::objects() const {
+    std::vector<PyObject*> objects;
+    std::ranges::copy_if(untracked_, std::back_inserter(objects), [](PyObject* object) {
+        return PyType_IS_GC(Py_TYPE(object)) != 0;
+    });
+    for (const device::DetectedOwner& owner : owners_) {
+        objects.insert(objects.end(), owner.reader->runs_user_code() ? 2 : 1, owner.object);
+    }
+    return objects;
+}
+
+LiveOwners find_live_owners(device::OwnerRegistry& registry) {
+    registry.refresh();
+    // Scan before find() lists the objects, which may make all of them reachable.
+    collector::HeapScan dead;
+    if (!collector::scan_heap({.generation = 2, .frozen = true}, dead)) {
+        throw std::bad_alloc();
+    }
+    LiveOwners live;
+    live.find(registry, dead);
+    return live;
+}
+
+}  // namespace cyclewatch::watch

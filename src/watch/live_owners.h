@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reachable owners.
+//
+// REQUIRES (everything here): GIL held, outside of a collection. RUNS PYTHON: never.
+#pragma once
+
+#include <Python.h>
+
+#include <span>
+#include <vector>
+
+#include "collector/heap_scan.h"
+#include "device/owner_detector.h"
+#include "device/owner_registry.h"
+#include "python/references.h"
+
+namespace cyclewatch::watch {
+
+// Holds strong references to the owners, because reading an owner may run user code.
+class LiveOwners {
+  public:
+    // Adds all owners except those that `dead`, a scan of all objects, found unreachable. Frees the
+    // memory that the scan kept for the next one. May throw std::bad_alloc.
+    void find(device::OwnerRegistry& registry, const collector::HeapScan& dead);
+
+    // Like find() after a scan with hidden references, whose result is `dead`, but leaves out the
+    // owners to which modules and running functions lead: only C code, whose references cannot be
+    // examined, keeps the others alive. REQUIRES: no Python code has run since that scan.
+    void find_held_by_c_code(device::OwnerRegistry& registry, const collector::HeapScan& dead);
+
+    [[nodiscard]] const std::vector<device::DetectedOwner>& owners() const { return owners_; }
+    // The owners without a GC header, and the untracked containers that lead to them.
+    [[nodiscard]] std::span<PyObject* const> untracked() const { return untracked_; }
+    // Borrowed. An owner is listed once per reference that a census holds: twice if user code
+    // reads the owner, because OwnerReadings then holds a second reference.
+    [[nodiscard]] std::vector<PyObject*> objects() const;
+
+  private:
+    void add(PyObject* object, device::OwnerReader* reader);
+
+    std::vector<python::OwnedRef> held_;
+    std::vector<device::DetectedOwner> owners_;
+    std::vector<PyObject*> untracked_;
+};
+
+// Scans the heap, and finds the owners that are reachable. May throw std::bad_alloc.
+[[nodiscard]] LiveOwners find_live_owners(device::OwnerRegistry& registry);
+
+}  // namespace cyclewatch::watch

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What cards of never freed cycles name: the program's references, hooks and their lines."""
+
+import gc
+import inspect
+import weakref
+
+import pytest
+import torch
+
+import cyclewatch
+
+RELEASE = tuple(map(int, torch.__version__.split(".")[:2]))
+pytestmark = [
+    pytest.mark.skipif(
+        RELEASE < (2, 13), reason="before torch 2.13, the counts of nodes cannot be read"
+    ),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+]
+
+
+@pytest.fixture
+def only_finding():
+    known = {finding.signature for finding in cyclewatch.never_freed(settle=0).findings}
+
+    def find():
+        gc.collect()
+        findings = cyclewatch.never_freed(settle=0, devices="cpu").findings
+        (finding,) = [each for each in findings if each.signature not in known]
+        return finding
+
+    return find
+
+
+def test_output_stored_by_the_program_is_cut_instead_of_the_hooks_of_torch(only_finding):
+    module = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU())
+    module.register_full_backward_hook(lambda *_: None)
+    module.output = module(torch.ones(4, 64, requires_grad=True)) * 1
+    reference = weakref.ref(module)
+    weight = weakref.ref(module[0].weight)
+    del module
+    finding = only_finding()
+    assert [cut.label for cut in finding.cuts] == [".output"]
+    assert finding.status == "new"
+    assert "library code" not in finding.advice
+    del reference().output
+    gc.collect()
+    assert weight() is None
+
+
+def test_attribute_of_a_tensor_is_not_code_of_torch(only_finding):
+    parameter = torch.nn.Parameter(torch.ones(64))
+    parameter.node = (parameter * 2).grad_fn.next_functions[0][0]
+    reference = weakref.ref(parameter)
+    del parameter
+    finding = only_finding()
+    assert (finding.cut.label, finding.status) == (".node", "new")
+    assert "library code" not in finding.advice
+    del reference().node
+    gc.collect()
+    assert reference() is None
+
+
+class Recorder:
+    def __init__(self, model):
+        self.model = model
+
+    def __call__(self, *_):
+        pass
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(64))
+
+
+def test_hook_that_is_an_object_is_named_once_with_the_line_of_its_call_method(only_finding):
+    model = Model()
+    model.weight.register_post_accumulate_grad_hook(Recorder(model))
+    reference = weakref.ref(model.weight)
+    del model
+    finding = only_finding()
+    line = inspect.getsourcelines(Recorder.__call__)[1]
+    cut = finding.cut
+    assert (cut.label, cut.holder_path) == ("post-accumulate-grad hook", "Model.weight")
+    assert cut.location == f"{__file__}:{line}"
+    assert cut.label not in [each.label for each in finding.alternatives]
+    reference()._post_accumulate_grad_hooks.clear()
+    gc.collect()
+    assert reference() is None
+
+
+def test_hook_of_a_node_is_named_after_the_parameter(only_finding):
+    def make():
+        model = Model()
+        model.output = model.weight * 2
+
+        def hook(*_):
+            return model
+
+        model.output.grad_fn.next_functions[0][0].register_prehook(hook)
+        return weakref.ref(hook), weakref.ref(model.weight)
+
+    hook, weight = make()
+    finding = only_finding()
+    assert finding.cut.label == "closure:model"
+    assert "registering the autograd pre-hook of `Model.weight` returns" in finding.advice
+    (cell,) = hook().__closure__
+    del cell.cell_contents
+    gc.collect()
+    assert weight() is None
