@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <new>
 #include <string_view>
 
 #include "compat/frame_access.h"
 #include "device/readers/plain_attributes.h"
+#include "device/readers/torch_traverse.h"
 #include "python/references.h"
 
 namespace cyclewatch::device {
@@ -34,32 +34,6 @@ std::uintptr_t word_at(std::uintptr_t address, std::size_t offset) noexcept {
 
 PyObject* object_at(std::uintptr_t address, std::size_t offset) noexcept {
     return reinterpret_cast<PyObject*>(word_at(address, offset));
-}
-
-struct Referents {
-    std::vector<PyObject*> objects{};
-    bool out_of_memory = false;
-
-    static int visit(PyObject* target, void* context) noexcept {
-        auto& self = *static_cast<Referents*>(context);
-        try {
-            self.objects.push_back(target);
-        } catch (const std::bad_alloc&) {
-            self.out_of_memory = true;
-        }
-        return 0;
-    }
-};
-
-std::vector<PyObject*> referents_of(PyObject* object) {
-    Referents referents;
-    if (Py_TYPE(object)->tp_traverse != nullptr) {
-        Py_TYPE(object)->tp_traverse(object, &Referents::visit, &referents);
-    }
-    if (referents.out_of_memory) {
-        throw std::bad_alloc();
-    }
-    return std::move(referents.objects);
 }
 
 bool ends_with(PyObject* text, std::string_view end) {
@@ -344,43 +318,6 @@ void TorchHidden::add_count(PyObject* object) {
     }
 }
 
-// Which references tp_traverse visits depends on reference counts, which change when torch creates
-// Python objects. Call this at the end.
-void TorchHidden::mark_visited() {
-    std::vector<PyObject*> visited;
-    const PyObject* holder = nullptr;
-    for (collector::HiddenReference& reference : hidden_.references) {
-        if (reference.holder != holder) {
-            holder = reference.holder;
-            visited = referents_of(reference.holder);
-        }
-        const auto found = std::ranges::find(visited, reference.target);
-        if (found != visited.end()) {
-            reference.is_visited = true;
-            *found = nullptr;
-        }
-    }
-}
-
-// tp_traverse of an AccumulateGrad node visits the hooks of its leaf, which only the leaf owns. The
-// search must not count this reference.
-void TorchHidden::uncount_hooks_of_leaves() {
-    for (const collector::HiddenReference& reference : hidden_.references) {
-        if (reference.name != "variable" || reference.is_visited) {
-            continue;
-        }
-        const std::vector<PyObject*> of_leaf = referents_of(reference.target);
-        for (PyObject* const visited : referents_of(reference.holder)) {
-            const bool is_own = std::ranges::any_of(
-                hidden_.of(reference.holder),
-                [&](const collector::HiddenReference& own) { return own.target == visited; });
-            if (!is_own && PyDict_Check(visited) && std::ranges::count(of_leaf, visited) > 0) {
-                hidden_.counts.emplace_back(visited, 1);
-            }
-        }
-    }
-}
-
 void TorchHidden::add(std::span<PyObject* const> objects) {
     if (!layout_.tensors || !torch_.use_count) {
         return;
@@ -412,8 +349,8 @@ void TorchHidden::add(std::span<PyObject* const> objects) {
     hidden_.explains_tensors = true;
     add_addressed_nodes();
     hidden_.sort();
-    mark_visited();
-    uncount_hooks_of_leaves();
+    mark_visited(hidden_);
+    uncount_hooks_of_leaves(hidden_);
     for (const OwnedRef& held : hidden_.held) {
         add_count(held.get());
     }

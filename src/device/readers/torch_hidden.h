@@ -55,8 +55,6 @@ class TorchHidden {
     void add_unwrapped_node(PyObject* owner, std::uintptr_t address, const std::string& name);
     [[nodiscard]] PyObject* tensor_at(std::uintptr_t address);
     void add_count(PyObject* object);
-    void mark_visited();
-    void uncount_hooks_of_leaves();
     void refer(PyObject* holder,
                PyObject* target,
                std::string name,
