@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "model/reference_graph.h"
 
 namespace cyclewatch::model {
 namespace {
@@ -85,10 +86,14 @@ bool is_container(std::string_view holder) {
     return std::ranges::find(kContainers, holder) != kContainers.end();
 }
 
+bool is_function(std::string_view holder) {
+    return holder.starts_with(kind_prefix(NodeKind::function));
+}
+
 // Adds one key per holder. The key consists of the cycle, starting at the holder, without the
-// holder's name. Cycles that differ in only one class share one of these keys. The key includes the
-// number of cuts, because the cuts suggested for one cycle must also break the other cycles with
-// the same key.
+// holder's name. Cycles that differ in only one class share one of these keys. Cycles that differ
+// in a function do not, because each function must be changed. The key includes the number of cuts,
+// because the cuts suggested for one cycle must also break the other cycles with the same key.
 void add_keys_of_cycle(std::vector<std::string>& keys, const Finding& finding) {
     const std::vector<Reference>& cycle = finding.cycle;
     const auto named = std::ranges::count_if(
@@ -97,7 +102,7 @@ void add_keys_of_cycle(std::vector<std::string>& keys, const Finding& finding) {
         return;
     }
     for (std::size_t start = 0; start < cycle.size(); ++start) {
-        if (is_container(cycle[start].holder)) {
+        if (is_container(cycle[start].holder) || is_function(cycle[start].holder)) {
             continue;
         }
         std::string key = "cycle\n" + std::to_string(finding.cut.size());

@@ -16,9 +16,9 @@ namespace cyclewatch::model {
 //
 // - The pattern, and the labels and locations of the references to cut. For a bound method, the
 //   location is where the method is stored. A finding with an unknown location has no such key.
-// - The labels and holders of the cycle except for one holder. If two findings share such a key,
-//   their cycles differ only in the class of that holder. A finding has no such key if its cycle is
-//   too long or has fewer than two holders that are not containers.
+// - The labels and holders of the cycle except for one holder that is not a function. If two
+//   findings share such a key, their cycles differ only in the class of that holder. A finding has
+//   no such key if its cycle is too long or has fewer than two holders that are not containers.
 //
 // Keys contain code locations, so compare keys only within one process, and do not show or store
 // them.

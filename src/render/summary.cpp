@@ -420,11 +420,11 @@ std::string variants_words(const model::Finding& finding, std::size_t most) {
     std::vector<std::string> names;
     std::uint64_t cycles = 0;
     for (const model::Variant& variant : finding.variants) {
-        if (variant.title == finding.title) {
+        const bool elsewhere = !variant.location.empty() && variant.location != here;
+        if (variant.title == finding.title && !elsewhere) {
             continue;
         }
         cycles += variant.occurrences;
-        const bool elsewhere = !variant.location.empty() && variant.location != here;
         const std::string name =
             base::shown_name(variant.name) +
             (elsewhere ? " at " + base::shown_name(file_of(variant.location)) : "");

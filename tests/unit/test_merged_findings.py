@@ -93,6 +93,40 @@ def test_reports_compare_by_any_signature():
     assert kinds[after.findings[0].signature] == "shrunk"
 
 
+class Owner:
+    """Keeps a function that captures it."""
+
+    def __init__(self):
+        self.block = Buffer(100)
+
+
+def first_hook():
+    owner = Owner()
+
+    def hook():
+        return owner
+
+    owner.hook = hook
+
+
+def second_hook():
+    owner = Owner()
+
+    def hook():
+        return owner
+
+    owner.hook = hook
+
+
+def test_functions_of_the_same_name_are_two_findings():
+    report = report_of(first_hook, second_hook)
+    holders = {
+        finding.cut.holder.removeprefix(f"function {__name__}.") for finding in report.findings
+    }
+    assert holders == {"first_hook.<locals>.hook", "second_hook.<locals>.hook"}
+    assert len({finding.cut.location for finding in report.findings}) == 2
+
+
 class Registry:
     """Refers to itself twice through a dict, under a string key and an integer key."""
 

@@ -137,6 +137,24 @@ TEST(MistakeKeys, CompareLabelsAndLocationsOfTheCut) {
     EXPECT_THAT(mistake_keys(a), IsEmpty());
 }
 
+// An object whose hook captures it.
+Finding hook_of(const std::string& name, const std::string& function) {
+    Finding finding;
+    finding.pattern = "closure-captures-owner";
+    finding.cycle = {reference("m." + name, ".hook"),
+                     reference("function m." + function, "closure:self", function + ".py:1")};
+    finding.cut = {finding.cycle[1]};
+    return finding;
+}
+
+TEST(MistakeKeys, DistinguishFunctionsButNotClasses) {
+    EXPECT_TRUE(same_mistake(hook_of("A", "hook"), hook_of("B", "hook")));
+    EXPECT_FALSE(same_mistake(hook_of("A", "first.hook"), hook_of("A", "second.hook")));
+    Finding elsewhere = hook_of("B", "hook");
+    elsewhere.cut.front().location = "other.py:1";
+    EXPECT_TRUE(same_mistake(hook_of("A", "hook"), elsewhere)) << "the classes differ";
+}
+
 TEST(Variants, AreBounded) {
     Finding shown = method_of("A", "base.py:3");
     for (std::size_t i = 0; i < kMaxVariants + 9; ++i) {

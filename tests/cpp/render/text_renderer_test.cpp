@@ -301,6 +301,12 @@ TEST(Card, NamesVariants) {
     }
     finding.omitted_variants = 2;
     EXPECT_THAT(render_card(finding, 1, 100), HasSubstr("C0, C1, C2, C3 and 7 more (29 cycles)\n"));
+    finding.omitted_variants = 0;
+    finding.variants = {{"", "Leaf", finding.title, "a.py:1", 1, 1},
+                        {"", "Leaf", finding.title, "b.py:2", 3, 1},
+                        {"", "Leaf", finding.title, "a.py:1", 1, 1}};
+    EXPECT_THAT(render_card(finding, 1, 100),
+                HasSubstr("    also  in Leaf at b.py:2 (3 cycles)\n"));
     finding.variants.clear();
     EXPECT_THAT(render_card(finding, 1, 100), Not(HasSubstr("also")));
 }
