@@ -448,6 +448,32 @@ def test_without_the_exit_scan_the_line_says_what_was_not_examined(python, progr
     assert python.start("-m", "cyclewatch", *words).returncode == 0
 
 
+HELD_BY_C_CODE = """
+    import ctypes
+    import sys
+    import cyclewatch
+
+    class Buffer:
+        pass
+
+    cyclewatch.register_owner(Buffer, lambda each: {"device": "cpu", "nbytes": 2 << 20})
+    held = [Buffer()]
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
+    del held
+    print("torch" in sys.modules)
+"""
+
+
+@pytest.mark.usefixtures("frozen_objects_are_listed")
+@pytest.mark.parametrize("option", ["--never-freed", "--quiet", None])
+def test_never_freed_says_what_c_code_holds_if_nothing_is_found(python, program, option):
+    program(HELD_BY_C_CODE)
+    outcome = python.run(*filter(None, [option]), "program.py")
+    assert outcome.stdout == b"False\n", "the program does not use torch"
+    named = b"never_freed() found nothing, but C code holds 2.0 MiB of tensors" in outcome.stderr
+    assert named == (option == "--never-freed")
+
+
 def program_without_leak(folder):
     path = folder / "fixed.py"
     path.write_text(textwrap.dedent(LEAK).replace("self.me = self", "pass"))
