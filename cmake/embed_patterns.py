@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes patterns.toml as a C++ table: embed_patterns.py READER TOML CPP.
 
-READER is cyclewatch/configuration_reader.py, which checks the patterns.
+READER is cyclewatch/settings/configuration_reader.py, which checks the patterns.
 """
 
 import json

@@ -30,20 +30,20 @@ from cyclewatch._native import (
     Variant,
     __version__,
 )
+from cyclewatch.account.memory_account import MemoryAccount, memory
 from cyclewatch.assertions import assert_no_tensor_cycles
-from cyclewatch.configuration import ignore, patterns
 from cyclewatch.errors import ReportFormatError, TensorCycleError, TensorCycleWarning
-from cyclewatch.live_census import Census, Growth, census
-from cyclewatch.memory_account import MemoryAccount, memory
-from cyclewatch.metric_table import metrics
-from cyclewatch.out_of_memory import oom_autopsy
-from cyclewatch.periodic_collection import collect_at
-from cyclewatch.registered_owners import register_owner, unregister_owner
-from cyclewatch.retention import assert_released, live_owners, why_alive
-from cyclewatch.retrying import retry_on_oom
-from cyclewatch.scanning import dead_bytes, never_freed, scan
-from cyclewatch.snapshot_writing import dump_snapshot
-from cyclewatch.watches import (
+from cyclewatch.export.metric_table import metrics
+from cyclewatch.heap.live_census import Census, Growth, census
+from cyclewatch.heap.retention import assert_released, live_owners, why_alive
+from cyclewatch.heap.scanning import dead_bytes, never_freed, scan
+from cyclewatch.oom.autopsy import oom_autopsy
+from cyclewatch.oom.retrying import retry_on_oom
+from cyclewatch.settings.configuration import ignore, patterns
+from cyclewatch.snapshots.writing import dump_snapshot
+from cyclewatch.steps.periodic_collection import collect_at
+from cyclewatch.watching.registered_owners import register_owner, unregister_owner
+from cyclewatch.watching.watches import (
     Watch,
     observe_tensor_cycles,
     warn_tensor_cycles,

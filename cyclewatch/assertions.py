@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from cyclewatch.collecting import collect
 from cyclewatch.errors import TensorCycleError
-from cyclewatch.watches import watch
+from cyclewatch.heap.collecting import collect
+from cyclewatch.watching.watches import watch
 from cyclewatch.wording import failure_text
 
 TYPE_CHECKING = False
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from cyclewatch._native import Finding
-    from cyclewatch.watches import Watch
+    from cyclewatch.watching.watches import Watch
 
 # Called with the findings of each error, on the thread that raises the error, so that the pytest
 # plugin does not report these findings again.

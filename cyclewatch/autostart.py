@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 import sys
 
-from cyclewatch.setting_kinds import SWITCH
-from cyclewatch.workers import starts_worker
+from cyclewatch.settings.kinds import SWITCH
+from cyclewatch.watching.workers import starts_worker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cyclewatch.setting_kinds import Kind
+    from cyclewatch.settings.kinds import Kind
 
 RUN_VARIABLE = "CYCLEWATCH_RUN"  # the process id and settings of ``cyclewatch run``, as JSON
 
@@ -108,7 +108,7 @@ def _print_error(sentence: str) -> None:
 
 
 def _settings() -> dict[str, object]:
-    from cyclewatch.settings import PYTEST, RUN, setting_of, settings_of
+    from cyclewatch.settings.table import PYTEST, RUN, setting_of, settings_of
 
     rows = settings_of(RUN)
     _complain_about_typos([row.variable for row in (*rows, setting_of("libraries", PYTEST))])

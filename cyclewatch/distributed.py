@@ -13,15 +13,15 @@ import time
 
 from cyclewatch import _native
 from cyclewatch.errors import ReportFormatError
-from cyclewatch.watches import active_watch
+from cyclewatch.watching.watches import active_watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from torch.distributed import Store  # type: ignore[attr-defined]
     from torch.distributed.debug._frontend import DebugHandler
 
-    from cyclewatch import job_store
     from cyclewatch._native import Report
+    from cyclewatch.ranks import job_store
 
 __all__ = ["debug_handler", "gather", "publish"]
 
@@ -127,7 +127,7 @@ def debug_handler() -> DebugHandler:
         >>> cyclewatch.distributed.debug_handler().dump_filename()
         'cyclewatch'
     """
-    from cyclewatch import debug_server  # imports torch's debug server
+    from cyclewatch.ranks import debug_server  # imports torch's debug server
 
     debug_server.register()
     return debug_server.CycleWatchHandler()
@@ -156,13 +156,13 @@ def _current_report() -> Report:
 
 
 def _connected(store: Store | None) -> Store:
-    from cyclewatch import job_store  # imports socket
+    from cyclewatch.ranks import job_store  # imports socket
 
     return job_store.connect() if store is None else store
 
 
 def _publish(report: Report, rank: int, store: Store) -> None:
-    from cyclewatch import job_store  # imports socket
+    from cyclewatch.ranks import job_store  # imports socket
 
     document = report.to_json().encode()
     try:
@@ -180,7 +180,7 @@ def _receive(
     store: Store, ranks: set[int], deadline: float, received: dict[int, list[job_store.Published]]
 ) -> None:
     """Add the reports of `ranks` to `received`, until all are there or the deadline has passed."""
-    from cyclewatch import job_store  # imports socket
+    from cyclewatch.ranks import job_store  # imports socket
 
     pause = _FIRST_PAUSE
     while True:

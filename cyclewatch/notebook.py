@@ -19,9 +19,9 @@ import tokenize
 
 from cyclewatch._native import Finding, Report
 from cyclewatch.cli.options import add_settings
-from cyclewatch.collecting import collect
-from cyclewatch.settings import NOTEBOOK
-from cyclewatch.watches import watch
+from cyclewatch.heap.collecting import collect
+from cyclewatch.settings.table import NOTEBOOK
+from cyclewatch.watching.watches import watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

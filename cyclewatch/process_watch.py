@@ -11,14 +11,16 @@ import atexit
 import os
 import sys
 
-from cyclewatch import _native, collecting, finding_warnings, watches
-from cyclewatch.exit_gathering import gather_at_exit
-from cyclewatch.optimizer_steps import count_optimizer_steps
-from cyclewatch.out_of_memory import oom_autopsy, report_failed_program
-from cyclewatch.settings import PYTEST, RUN, setting_of
-from cyclewatch.torch_proof import require_gil, torch_layout
+from cyclewatch import _native
+from cyclewatch.heap import collecting
+from cyclewatch.oom.autopsy import oom_autopsy, report_failed_program
+from cyclewatch.proofs.torch_layout import require_gil, torch_layout
+from cyclewatch.ranks.exit_gathering import gather_at_exit
+from cyclewatch.settings.table import PYTEST, RUN, setting_of
+from cyclewatch.steps.optimizer_steps import count_optimizer_steps
+from cyclewatch.watching import finding_warnings, watches
+from cyclewatch.watching.workers import WorkerEnd, is_worker
 from cyclewatch.wording import clean_line, hidden_line, prefix
-from cyclewatch.workers import WorkerEnd, is_worker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cyclewatch._native import Finding, GrowingOwner, LiveOwner
-    from cyclewatch.memory_account import MemoryAccount
+    from cyclewatch.account.memory_account import MemoryAccount
 
 FAILED = 1  # exit status with --fail
 
@@ -177,7 +179,7 @@ class ProcessWatch:
         self._print_snapshot()
 
     def _print_held_by_c_code(self, holders: list[LiveOwner]) -> None:
-        from cyclewatch.scanning import held_by_c_code
+        from cyclewatch.heap.scanning import held_by_c_code
 
         if sentence := held_by_c_code(holders):
             _print(f"{prefix()}{sentence}")
@@ -186,7 +188,7 @@ class ProcessWatch:
         """Add an account to the report."""
         import gc
 
-        from cyclewatch import memory_account
+        from cyclewatch.account import memory_account
 
         try:
             if len(gc.get_objects()) > _MOST_OBJECTS:

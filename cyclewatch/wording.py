@@ -1,33 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Formats messages about findings and out-of-memory errors."""
+"""Formats messages about findings and reachable owners."""
 
 from __future__ import annotations
 
 import os
 
 from cyclewatch._native import clean_text, format_bytes
-from cyclewatch.memory_lines import (
-    DEAD,
-    FRAGMENTED_STEP,
-    FROZEN,
-    NEVER_FREED,
-    byte_table,
-    dead_words,
-    free_entries,
-    frozen_words,
-    key_of,
-    never_freed_words,
-    process_entries,
-    rest_words,
-    similar_paths,
-)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cyclewatch._native import Finding, LiveOwner, Report
-    from cyclewatch.oom_memory import Memory
 
 # The key in Stats.skipped for collections that were not searched.
 _NOT_SEARCHED = "collections not searched for tensors: over budget"
@@ -125,77 +109,6 @@ def hidden_line(findings: list[Finding]) -> str:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
-
-
-def oom_headline(memory: Memory) -> str:
-    """One line: the bytes requested, the bytes in use, and a breakdown of the latter.
-
-    Names the reference to cut, and what holds the largest group of reachable tensors.
-    """
-    requested = "" if memory.requested is None else f"{format_bytes(memory.requested)} requested, "
-    parts = [f"{format_bytes(memory.reachable)} reachable from Python{_largest_held(memory)}"]
-    dead = (
-        (DEAD, memory.dead, dead_words),
-        (FROZEN, memory.frozen, frozen_words),
-        (NEVER_FREED, memory.never_freed, never_freed_words),
-    )
-    for key, size, words in dead:
-        if size:
-            remedies = (each.remedy for each in memory.findings if key_of(each) == key)
-            remedy = clean_text(next(remedies, ""))
-            parts.append(f"{format_bytes(size)} {words(memory)}{remedy and f': {remedy}'}")
-    if memory.rest > 0:
-        parts.append(f"{format_bytes(memory.rest)} {rest_words(memory.device)}")
-    limit = "" if memory.limit is None else f" of {format_bytes(memory.limit)}"
-    in_use = f"{format_bytes(memory.in_use)}{limit} in use"
-    return (
-        f"out of memory on {memory.device}: {requested}{in_use}, of which {'; '.join(parts)}"
-        f"{_fragmentation(memory)}"
-    )
-
-
-def _largest_held(memory: Memory) -> str:
-    group = next((each for each in memory.owners if each.held_by), None)
-    if group is None:
-        return ""
-    held_by = f"{clean_text(str(group.held_by[0]))}{similar_paths(group)}"
-    return f" (the largest group, {format_bytes(group.nbytes)}, is held by {held_by})"
-
-
-def _fragmentation(memory: Memory) -> str:
-    """Why the allocation failed, if torch had enough memory for it."""
-    free = 0 if memory.torch is None else memory.torch.fragmented + memory.torch.cached
-    if memory.requested is None or free < memory.requested:
-        return ""
-    largest = memory.torch.largest_free if memory.torch is not None else None
-    pieces = "in pieces that did not fit"
-    if largest is not None and largest < memory.requested:
-        pieces = f"but the largest block, {format_bytes(largest)}, is smaller than requested"
-    return (
-        f"; {format_bytes(free)} more are reserved but free, {pieces} "
-        f"(fragmentation: {FRAGMENTED_STEP})"
-    )
-
-
-def oom_report(memory: Memory) -> str:
-    """The report: the headline, exact numbers, the cards of the cycles and the largest owners."""
-    rows = [
-        *((size, label) for _, label, size in process_entries(memory)),
-        (memory.in_use, f"in use ({memory.source})"),
-        *((size, label) for _, label, size in free_entries(memory.torch)),
-    ]
-    if memory.requested is not None:
-        rows.append((memory.requested, "requested"))
-    if memory.limit is not None:
-        rows.append((memory.limit, "limit"))
-    parts = [
-        oom_headline(memory),
-        byte_table(rows),
-    ]
-    parts += [each.to_text(rank).rstrip() for rank, each in enumerate(memory.findings, start=1)]
-    if memory.owners:
-        parts.append("\n".join(["Largest reachable tensors:", *owner_lines(memory.owners)]))
-    return "\n\n".join(parts) + "\n"
 
 
 def owner_lines(owners: Sequence[LiveOwner], omitted: int = 0) -> list[str]:

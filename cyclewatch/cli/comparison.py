@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import cyclewatch
 from cyclewatch.cli.failures import Failure
-from cyclewatch.live_census import Census, Growth
+from cyclewatch.heap.live_census import Census, Growth
 from cyclewatch.wording import reached_bytes
 
 

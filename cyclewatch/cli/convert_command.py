@@ -67,7 +67,7 @@ def _append(arguments: argparse.Namespace) -> int:
         raise Failure("--to parquet needs the folder of the dataset as --output", Status.USAGE)
     if importlib.util.find_spec("pyarrow") is None:
         raise Failure("parquet needs pyarrow: pip install 'cyclewatch[parquet]'")
-    from cyclewatch.dataset import files_of
+    from cyclewatch.export.dataset import files_of
 
     files = files_of(inputs.load_merged(arguments.files)[0], arguments.job)
     targets = {os.path.join(folder, name): data for name, data in files.items()}

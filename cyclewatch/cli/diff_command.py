@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from cyclewatch.cli.comparison import Change
     from cyclewatch.cli.memory_comparison import AccountChange
-    from cyclewatch.live_census import Growth
+    from cyclewatch.heap.live_census import Growth
 
 _MAX_GROWTHS = 20  # groups that are printed
 

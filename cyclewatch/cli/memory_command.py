@@ -7,11 +7,12 @@ import ast
 import resource
 from types import SimpleNamespace
 
-from cyclewatch import _native, device_use, oom_memory
+from cyclewatch import _native
+from cyclewatch.account import device_use, measurement
+from cyclewatch.account.memory_account import MemoryAccount, check_device_name
+from cyclewatch.account.memory_lines import DeviceUse
 from cyclewatch.cli import remote_process, terminal
 from cyclewatch.cli.failures import Failure, Status
-from cyclewatch.memory_account import MemoryAccount, check_device_name
-from cyclewatch.memory_lines import DeviceUse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def examine(pid: int, device: str, timeout: float) -> MemoryAccount:
     return MemoryAccount(measured, measured.use)
 
 
-class _Measured(oom_memory.Memory):
+class _Measured(measurement.Memory):
     """The measurements of another process.
 
     Attributes:
@@ -134,8 +135,8 @@ class _Measured(oom_memory.Memory):
         self.torch = self.use = self.peak = None
         if device == "cpu":
             limit = resource.prlimit(pid, resource.RLIMIT_AS)[0]
-            self.in_use, self.limit, self.source = oom_memory.use_from(statm, limit)
-            self.peak = oom_memory.peak_from(status)
+            self.in_use, self.limit, self.source = measurement.use_from(statm, limit)
+            self.peak = measurement.peak_from(status)
             return
         if counters is not None:
             self.torch = device_use.use_from(counters)

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import argparse
 
-from cyclewatch.settings import settings_of
+from cyclewatch.settings.table import settings_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cyclewatch.setting_kinds import Kind
+    from cyclewatch.settings.kinds import Kind
 
 
 def add_settings(parser: argparse.ArgumentParser, place: str) -> None:

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 from cyclewatch import _native
 from cyclewatch.cli import options, terminal
 from cyclewatch.cli.failures import Failure, Status
-from cyclewatch.setting_kinds import COLUMNS, COUNT, SECONDS, TEXT, Kind
-from cyclewatch.settings import ATTACH, RUN
+from cyclewatch.settings.kinds import COLUMNS, COUNT, SECONDS, TEXT, Kind
+from cyclewatch.settings.table import ATTACH, RUN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ import json
 import os
 import sys
 
-from cyclewatch import process_watch
 from cyclewatch.autostart import RUN_VARIABLE, script_name
 from cyclewatch.cli import outputs
 from cyclewatch.cli.failures import Failure, Status
-from cyclewatch.settings import RUN, settings_of
+from cyclewatch.process_watch import named_reports, report_file
+from cyclewatch.settings.table import RUN, settings_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ def main(arguments: argparse.Namespace) -> NoReturn:
     first = words[0][:2] if words[0].startswith(("-m", "-c")) else words[0]
     script = script_name(first, words).removesuffix(".py")
     try:
-        for path in process_watch.named_reports(settings, script).values():
+        for path in named_reports(settings, script).values():
             outputs.refuse_to_replace(path, arguments.force)
         if arguments.output:
-            outputs.refuse_unwritable(process_watch.report_file(settings, script))
+            outputs.refuse_unwritable(report_file(settings, script))
     except ValueError as error:
         raise Failure(str(error), Status.USAGE) from None
     if not hasattr(sys, "_cyclewatch_autostart"):

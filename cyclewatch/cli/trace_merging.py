@@ -7,9 +7,9 @@ import gzip
 import json
 from pathlib import Path
 
-from cyclewatch.chrome_trace import merged
 from cyclewatch.cli import inputs, outputs, terminal
 from cyclewatch.cli.failures import Failure, Status
+from cyclewatch.export.chrome_trace import merged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cyclewatch
 from cyclewatch import _native
-from cyclewatch.arguments import names_in
 from cyclewatch.compat.garbage_observer import observe
+from cyclewatch.settings.arguments import names_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from cyclewatch.arguments import integer_in
 from cyclewatch.integrations.training_watch import TrainingWatch
+from cyclewatch.settings.arguments import integer_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

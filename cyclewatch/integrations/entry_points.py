@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from cyclewatch.setting_kinds import is_yes
+from cyclewatch.settings.kinds import is_yes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 
 from cyclewatch.integrations.training_watch import TrainingWatch
-from cyclewatch.watches import active_watch
+from cyclewatch.watching.watches import active_watch
 
 # The program may have installed and imported either package; both define the same classes.
 if "pytorch_lightning" in sys.modules and "lightning.pytorch" not in sys.modules:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from prometheus_client import Gauge
 
-from cyclewatch.metric_table import CENSUS_METRICS, METRICS, metrics
+from cyclewatch.export.metric_table import CENSUS_METRICS, METRICS, metrics
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

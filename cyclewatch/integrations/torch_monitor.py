@@ -7,7 +7,7 @@ import datetime
 
 from torch.monitor import Aggregation, Stat
 
-from cyclewatch.metric_table import metrics
+from cyclewatch.export.metric_table import metrics
 
 
 class Statistics:

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from cyclewatch.arguments import integer_in
 from cyclewatch.integrations.training_watch import TrainingWatch
-from cyclewatch.periodic_collection import collect_at
+from cyclewatch.settings.arguments import integer_in
+from cyclewatch.steps.periodic_collection import collect_at
 
 
 class GarbageCollection(collect_at):

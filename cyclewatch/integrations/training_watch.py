@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from cyclewatch import _native, watches
-from cyclewatch.finding_warnings import log
+from cyclewatch import _native
+from cyclewatch.watching import watches
+from cyclewatch.watching.finding_warnings import log
 from cyclewatch.wording import clean_line
 
 TYPE_CHECKING = False

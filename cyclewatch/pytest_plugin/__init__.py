@@ -74,7 +74,7 @@ def pytest_report_from_serializable(config: pytest.Config, data: dict[str, Any])
 def tensor_cycles(pytestconfig: pytest.Config) -> Iterator[Watch]:
     """A running :class:`cyclewatch.Watch`; call ``gc.collect()`` before reading its findings."""
     import cyclewatch
-    from cyclewatch.collecting import collect
+    from cyclewatch.heap.collecting import collect
 
     settings = read_settings(pytestconfig)
     collect()  # older garbage does not belong to this test

@@ -14,7 +14,7 @@ import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cyclewatch.registered_owners import registered_types
+from cyclewatch.watching.registered_owners import registered_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

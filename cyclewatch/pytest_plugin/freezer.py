@@ -12,7 +12,7 @@ from __future__ import annotations
 import gc
 import weakref
 
-from cyclewatch.collecting import collect
+from cyclewatch.heap.collecting import collect
 
 
 class _Canary:

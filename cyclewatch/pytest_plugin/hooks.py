@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cyclewatch import TensorCycleError
-from cyclewatch.oom_errors import exception_chain
+from cyclewatch.oom.errors import exception_chain
 from cyclewatch.pytest_plugin import REPORT_ATTRIBUTE
 from cyclewatch.pytest_plugin.freezer import Freezer
 from cyclewatch.pytest_plugin.leak_check import LateTensorCycle, LeakCheck, TensorCycle, TestRun

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 import cyclewatch
-from cyclewatch.finding_warnings import issue_warning
 from cyclewatch.pytest_plugin.attribution import Survivor, Survivors, creators, ended_nodes
 from cyclewatch.pytest_plugin.marks import Allowance, allowances, mode_for
 from cyclewatch.pytest_plugin.never_freed import NeverFreedSearch
@@ -23,6 +22,7 @@ from cyclewatch.pytest_plugin.records import (
     ReportedAssertions,
     uncounted,
 )
+from cyclewatch.watching.finding_warnings import issue_warning
 from cyclewatch.wording import failure_text
 
 if TYPE_CHECKING:

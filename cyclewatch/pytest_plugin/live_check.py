@@ -9,7 +9,7 @@ import pytest
 
 from cyclewatch import _native
 from cyclewatch._native import format_bytes
-from cyclewatch.collecting import collect
+from cyclewatch.heap.collecting import collect
 from cyclewatch.pytest_plugin.hooks import forget_last_exception
 from cyclewatch.wording import owner_lines
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from cyclewatch.setting_kinds import DECIMAL_BYTES
+from cyclewatch.settings.kinds import DECIMAL_BYTES
 
 if TYPE_CHECKING:
     import pytest

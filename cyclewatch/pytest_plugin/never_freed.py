@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cyclewatch import _native
-from cyclewatch.source_lines import excerpts
-from cyclewatch.torch_proof import require_gil, torch_layout
+from cyclewatch.code.source_lines import excerpts
+from cyclewatch.proofs.torch_layout import require_gil, torch_layout
 
 if TYPE_CHECKING:
     from cyclewatch import Finding

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cyclewatch.setting_kinds import PATH
-from cyclewatch.settings import PYTEST, settings_of
+from cyclewatch.settings.kinds import PATH
+from cyclewatch.settings.table import PYTEST, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cyclewatch.settings import Setting
+    from cyclewatch.settings.table import Setting
 
 
 class _StoreWord(argparse.Action):

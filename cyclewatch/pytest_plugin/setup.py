@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cyclewatch
-from cyclewatch.code_roots import set_project
+from cyclewatch.code.code_roots import set_project
 from cyclewatch.pytest_plugin import is_controller
 from cyclewatch.pytest_plugin.baseline import Baseline, BaselineError, BaselineUpdate
 from cyclewatch.pytest_plugin.hooks import TestHooks

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cyclewatch.memory_lines import FRAGMENTED_STEP
+from cyclewatch.account.memory_lines import FRAGMENTED_STEP
 from cyclewatch.snapshots.usage import Usage, on_device, usage_of
 
 TYPE_CHECKING = False

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from cyclewatch._native import format_bytes
-from cyclewatch.memory_lines import rounded
+from cyclewatch.account.memory_lines import rounded
 from cyclewatch.snapshots import comparison
 from cyclewatch.snapshots.allocator_state import frame_text, location
 from cyclewatch.snapshots.history import History, reason

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pattern is a class of cycles, with the message texts that reports show for these cycles.
-// Patterns come from patterns.toml or a user's cyclewatch.toml; cyclewatch/configuration_reader.py
+// Patterns come from patterns.toml or a user's cyclewatch.toml; cyclewatch/settings/configuration_reader.py
 // checks both. docs/configuration.md explains the keys.
 #pragma once
 

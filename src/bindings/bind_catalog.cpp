@@ -50,7 +50,7 @@ advice::Library library_in(const py::handle& table) {
             table["fixed_in"].cast<advice::Release>()};
 }
 
-// `table`: a pattern that cyclewatch/configuration_reader.py has checked.
+// `table`: a pattern that cyclewatch/settings/configuration_reader.py has checked.
 Pattern pattern_of(const py::handle& table) {
     Pattern pattern;
     pattern.id = text_in(table, "id");

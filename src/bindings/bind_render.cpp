@@ -76,7 +76,7 @@ std::string utf8(const py::str& text) {
 // The report in the format given by the suffix of `file`.
 std::string rendered_for(const std::shared_ptr<model::Report>& report, const std::string& file) {
     if (std::string_view(file).ends_with(".trace.json")) {
-        const py::object module = py::module_::import("cyclewatch.chrome_trace");
+        const py::object module = py::module_::import("cyclewatch.export.chrome_trace");
         return module.attr("trace_json")(report).cast<std::string>();
     }
     const std::optional<render::Format> format = render::format_from_path(file);

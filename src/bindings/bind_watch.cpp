@@ -194,7 +194,7 @@ void bind_native_watch(NativeWatchClass& added) {
                 return metrics(*self.watch);
             },
             Locked(),
-            "Returns the values of cyclewatch.metric_table, by name.");
+            "Returns the values of cyclewatch.export.metric_table, by name.");
 }
 
 void bind_steps_and_files(NativeWatchClass& added) {

@@ -15,7 +15,7 @@
 namespace cyclewatch::bindings {
 namespace {
 
-// Converts the result of cyclewatch.memory_recording.allocation_stacks().
+// Converts the result of cyclewatch.watching.memory_recording.allocation_stacks().
 watch::AllocationStacks stacks_from(const py::object& answer) {
     watch::AllocationStacks found;
     if (!answer || answer.is_none()) {

@@ -36,7 +36,7 @@ inline py::object text_or_none(const std::string& text) {
 // Throws ValueError if a device name is invalid.
 device::DeviceSelection selected(const std::vector<std::string>& devices);
 
-// Converts the result of cyclewatch.torch_proof.torch_layout().
+// Converts the result of cyclewatch.proofs.torch_layout.torch_layout().
 device::TorchLayout layout_from(const py::dict& found);
 // Why kinds of references in this result cannot be used: sentences.
 std::vector<std::string> failures_in(const py::dict& layout);

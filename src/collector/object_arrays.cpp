@@ -396,7 +396,7 @@ void verify_arrays() noexcept {
         return;
     }
     const python::TracingPause untraced;
-    const OwnedRef module = steal(PyImport_ImportModule("cyclewatch.numpy_proof"));
+    const OwnedRef module = steal(PyImport_ImportModule("cyclewatch.proofs.numpy_layout"));
     const OwnedRef found =
         steal(module ? PyObject_CallMethod(module.get(), "array_layout", nullptr) : nullptr);
     if (found && found.get() != Py_None) {  // None: NumPy is being imported

@@ -14,7 +14,7 @@
 
 namespace cyclewatch::collector {
 
-// Verifies where arrays store these references, once per process (cyclewatch/numpy_proof.py). Does
+// Verifies where arrays store these references, once per process (cyclewatch/proofs/numpy_layout.py). Does
 // nothing if NumPy is not imported, and on free-threaded builds. RUNS PYTHON: only that module.
 void verify_arrays() noexcept;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where torch stores references inside its C++ objects, as cyclewatch/torch_proof.py has found by
+// Where torch stores references inside its C++ objects, as cyclewatch/proofs/torch_layout.py has found by
 // experiment in this process. A kind of reference that is not `verified` must not be read.
 #pragma once
 

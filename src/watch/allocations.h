@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The questions to, and the answers from, the lookup of allocations in torch's memory history
-// (cyclewatch/memory_recording.py).
+// (cyclewatch/watching/memory_recording.py).
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@ from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
 from cyclewatch import _native
-from cyclewatch.dataset import files_of
+from cyclewatch.export.dataset import files_of
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = json.loads((ROOT / "tests" / "golden" / "report.json").read_text(encoding="utf-8"))

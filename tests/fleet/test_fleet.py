@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import jobs as fleet
 
 import cyclewatch
-from cyclewatch.dataset_tables import TABLES, library_of, page
+from cyclewatch.export.dataset_tables import TABLES, library_of, page
 
 ROOT = Path(__file__).resolve().parents[2]
 DATASET_PAGE = ROOT / "docs" / "formats" / "dataset.md"

@@ -144,7 +144,7 @@ def test_requests_while_the_program_exits_do_not_abort_it(job):
 
 def test_nothing_is_registered_unless_asked():
     code = "import torch.distributed, cyclewatch, sys; cyclewatch.watch(devices='cpu'); "
-    code += "cyclewatch.distributed; print('cyclewatch.debug_server' in sys.modules)"
+    code += "cyclewatch.distributed; print('cyclewatch.ranks.debug_server' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

@@ -15,8 +15,8 @@ from types import SimpleNamespace
 import pytest
 
 import cyclewatch
-from cyclewatch import exit_gathering, job_store
-from cyclewatch.job_store import Published
+from cyclewatch.ranks import exit_gathering, job_store
+from cyclewatch.ranks.job_store import Published
 
 dist = pytest.importorskip("torch.distributed")
 

@@ -340,7 +340,7 @@ print(os.getpid())
 # Records audit events that run or load code, open files or start processes.
 AUDITED = """
 import json, logging, os, sys, tomllib
-import cyclewatch, cyclewatch.configuration_reader
+import cyclewatch, cyclewatch.settings.configuration_reader
 # The first watch compiles code to verify object layouts.
 cyclewatch.watch(devices="cpu").stop()
 seen = []

@@ -3,8 +3,8 @@
 
 import pytest
 
-from cyclewatch.setting_kinds import DECIMAL_BYTES
-from cyclewatch.settings import PYTEST, settings_of
+from cyclewatch.settings.kinds import DECIMAL_BYTES
+from cyclewatch.settings.table import PYTEST, settings_of
 
 MARKED = """
 @pytest.mark.no_tensor_cycles
@@ -241,7 +241,8 @@ import sys
 
 def test_nothing_is_there():
     ours = {name for name in sys.modules if name.startswith("cyclewatch")}
-    modules = ("pytest_plugin", "pytest_plugin.options", "settings", "setting_kinds", "arguments")
+    modules = ["pytest_plugin", "pytest_plugin.options", "settings"]
+    modules += ["settings.arguments", "settings.kinds", "settings.table"]
     assert ours == {"cyclewatch", *(f"cyclewatch.{module}" for module in modules)}
 """
     )

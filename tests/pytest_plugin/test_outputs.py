@@ -127,7 +127,7 @@ def test_sarif_has_one_result_per_new_cycle(run, project):
 @pytest.mark.parametrize("options", [[], ["--cyclewatch-no-source"]])
 def test_sarif_has_the_source(run, project, monkeypatch, options):
     # The files of the project are newer than this process.
-    monkeypatch.setattr("cyclewatch.source_lines._process_start", math.inf)
+    monkeypatch.setattr("cyclewatch.code.source_lines._process_start", math.inf)
     run("--cyclewatch", "--cyclewatch-sarif=new.sarif", *options, test_it=LEAKS)
     (sarif_run,) = json.loads((project.path / "new.sarif").read_text())["runs"]
     locations = [each["locations"][0]["physicalLocation"] for each in sarif_run["results"]]
@@ -144,7 +144,7 @@ def test_sarif_has_the_source(run, project, monkeypatch, options):
 
 
 def test_sarif_is_valid(run, project, monkeypatch):
-    monkeypatch.setattr("cyclewatch.source_lines._process_start", math.inf)
+    monkeypatch.setattr("cyclewatch.code.source_lines._process_start", math.inf)
     run("--cyclewatch", "--cyclewatch-sarif=leaks.sarif", test_it=LEAKS)
     run("--cyclewatch", "--cyclewatch-sarif=clean.sarif", test_it=CLEAN)
     write_sarif(grouped([UNATTRIBUTED]), project.path / "unattributed.sarif")

@@ -13,8 +13,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 lightning = pytest.importorskip("lightning", reason="needs requirements-trainers.txt")
 
 import cyclewatch  # noqa: E402
-from cyclewatch import out_of_memory  # noqa: E402
 from cyclewatch.integrations.lightning import CycleWatchCallback, FabricCallback  # noqa: E402
+from cyclewatch.oom import autopsy as out_of_memory  # noqa: E402
 
 STEPS = 6
 

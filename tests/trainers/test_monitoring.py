@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 import cyclewatch  # noqa: E402
-from cyclewatch.metric_table import CENSUS_METRICS, METRICS  # noqa: E402
+from cyclewatch.export.metric_table import CENSUS_METRICS, METRICS  # noqa: E402
 
 
 def steps(record, number=3, **settings):

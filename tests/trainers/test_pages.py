@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cyclewatch.metric_table import CENSUS_METRICS, METRICS
+from cyclewatch.export.metric_table import CENSUS_METRICS, METRICS
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide"
 NEEDS = ("lightning", "transformers", "accelerate", "prometheus_client", "opentelemetry")

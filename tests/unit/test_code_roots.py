@@ -7,7 +7,8 @@ import zipfile
 
 import pytest
 
-from cyclewatch import _native, code_roots
+from cyclewatch import _native
+from cyclewatch.code import code_roots
 
 DIR_INFO = '{"dir_info": {}, "url": "file:///home/me/engine"}'
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from cyclewatch import collector_switch, source_lines
+from cyclewatch.code import collector_switch, source_lines
 
 
 @pytest.fixture

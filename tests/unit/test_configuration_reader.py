@@ -3,7 +3,7 @@
 
 import pytest
 
-from cyclewatch.configuration_reader import read
+from cyclewatch.settings.configuration_reader import read
 
 KNOWN = ["back-pointer", "unknown"]
 VALID = {"id": "mine", "title": "T", "explanation": "why {variable}", "steps": [{"label": ".x"}]}

@@ -15,8 +15,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from cyclewatch import _native, configuration
+from cyclewatch import _native
 from cyclewatch.pytest_plugin.baseline import Baseline, BaselineError
+from cyclewatch.settings import configuration
 
 CORPUS = Path(__file__).resolve().parents[1] / "fuzz" / "corpus" / "parsers.zip"
 FEW = settings(

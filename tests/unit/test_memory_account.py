@@ -15,10 +15,10 @@ import pytest
 from owners import Buffer
 
 import cyclewatch
-from cyclewatch import memory_account, oom_memory
-from cyclewatch.device_use import TorchUse, torch_use
-from cyclewatch.gpu_processes import other_processes, process_name
-from cyclewatch.memory_lines import DeviceUse
+from cyclewatch.account import measurement, memory_account
+from cyclewatch.account.device_use import TorchUse, torch_use
+from cyclewatch.account.gpu_processes import other_processes, process_name
+from cyclewatch.account.memory_lines import DeviceUse
 
 pytestmark = pytest.mark.usefixtures("buffers_are_owners", "no_automatic_collection")
 
@@ -135,7 +135,7 @@ def test_other_devices_are_refused(device, error):
 
 
 class Measured:
-    """Simulates oom_memory.Memory of cuda:0, with sizes in MiB."""
+    """Simulates measurement.Memory of cuda:0, with sizes in MiB."""
 
     def __init__(self, *, dead=0, frozen=0, never_freed=0, **categories):
         self.device, self.limit, self.source = "cuda:0", None, "torch's allocator"
@@ -386,7 +386,7 @@ def test_counters_that_contradict_each_other_are_bounded(monkeypatch):
 
 
 def test_fragmentation_explains_an_out_of_memory_error():
-    from cyclewatch import wording
+    from cyclewatch.oom import wording
 
     memory = Measured()
     memory.reachable, memory.rest, memory.requested = 60 * MIB, 0, 30 * MIB
@@ -413,7 +413,7 @@ def test_fragmentation_explains_an_out_of_memory_error():
 
 def test_measuring_uses_the_same_numbers_as_an_out_of_memory_report():
     leak(500)
-    memory = oom_memory.Memory("cpu", None)
+    memory = measurement.Memory("cpu", None)
     assert (memory.dead, memory.cycles, memory.torch) == (500, 1, None)
 
 

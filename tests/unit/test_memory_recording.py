@@ -11,7 +11,7 @@ import pytest
 from owners import Buffer, Node
 
 import cyclewatch
-from cyclewatch.memory_recording import MemoryRecorder
+from cyclewatch.watching.memory_recording import MemoryRecorder
 
 pytestmark = pytest.mark.usefixtures("buffers_are_owners", "no_automatic_collection")
 

@@ -7,7 +7,7 @@ import pytest
 from owners import Buffer
 
 import cyclewatch
-from cyclewatch.metric_table import CENSUS_METRICS, METRICS
+from cyclewatch.export.metric_table import CENSUS_METRICS, METRICS
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from owners import Buffer
 
 import cyclewatch
-from cyclewatch import numpy_proof
+from cyclewatch.proofs import numpy_layout
 
 numpy = pytest.importorskip("numpy", reason="tests of NumPy arrays")
 
@@ -222,7 +222,7 @@ def run(code):
 def test_numpy_is_not_imported():
     result = run(
         "import cyclewatch, sys; cyclewatch.scan(); cyclewatch.why_alive([]);"
-        "print('numpy' in sys.modules, 'cyclewatch.numpy_proof' in sys.modules)"
+        "print('numpy' in sys.modules, 'cyclewatch.proofs.numpy_layout' in sys.modules)"
     )
     assert (result.returncode, result.stdout) == (0, "False False\n"), result.stderr
 
@@ -245,7 +245,7 @@ def test_unknown_layout_disables_the_search_with_one_sentence(layout):
 import gc, sys, weakref
 import numpy
 import cyclewatch
-from cyclewatch.layout_proof import Memory, UnverifiedError
+from cyclewatch.proofs.process_memory import Memory, UnverifiedError
 
 {FAKED[layout].replace("; ", chr(10)).replace(";", chr(10))}
 
@@ -269,7 +269,7 @@ print(cyclewatch.why_alive(reference)[0].root.kind)
 
 
 def test_proof_names_the_fields_of_this_numpy():
-    array_type, *offsets = numpy_proof.array_layout()
+    array_type, *offsets = numpy_layout.array_layout()
     assert array_type is numpy.ndarray
     assert len(set(offsets)) == 6
     assert all(0 < offset < numpy.ndarray.__basicsize__ for offset in offsets)

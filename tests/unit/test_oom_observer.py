@@ -11,7 +11,7 @@ import pytest
 from owners import Buffer
 
 import cyclewatch
-from cyclewatch import oom_observer
+from cyclewatch.oom import observer as oom_observer
 from cyclewatch.snapshots import pickle_data
 from cyclewatch.snapshots.allocator_state import Snapshot
 

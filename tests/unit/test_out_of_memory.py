@@ -18,7 +18,7 @@ import pytest
 from owners import Buffer
 
 import cyclewatch
-from cyclewatch import oom_memory
+from cyclewatch.account import measurement
 
 pytestmark = pytest.mark.usefixtures("buffers_are_owners")
 
@@ -247,10 +247,10 @@ def test_report_goes_to_the_temporary_directory_if_the_folder_is_unusable(tmp_pa
 
 
 def test_program_sees_its_own_error_if_the_examination_fails(tmp_path, monkeypatch, caplog):
-    def fail(_error):
+    def fail(*_):
         raise MemoryError
 
-    monkeypatch.setattr(oom_memory, "examine", fail)
+    monkeypatch.setattr(measurement, "Memory", fail)
     error = MemoryError()
     run_out_of_memory(tmp_path, error)
     assert not hasattr(error, "__notes__")

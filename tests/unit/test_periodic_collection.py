@@ -15,7 +15,7 @@ import pytest
 from owners import Buffer
 
 import cyclewatch
-from cyclewatch import memory_pressure, periodic_collection
+from cyclewatch.steps import memory_pressure, periodic_collection
 
 
 @pytest.fixture(autouse=True)

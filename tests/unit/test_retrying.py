@@ -9,7 +9,7 @@ import weakref
 import pytest
 
 import cyclewatch
-from cyclewatch import oom_errors
+from cyclewatch.oom import errors as oom_errors
 
 CPU_TEXT = (
     "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: "

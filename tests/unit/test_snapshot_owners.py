@@ -12,8 +12,8 @@ from allocator import MIB, Allocator, frames
 from owners import Buffer
 
 import cyclewatch
-from cyclewatch import snapshot_writing
 from cyclewatch.snapshots import data, pickle_data, text, usage
+from cyclewatch.snapshots import writing as snapshot_writing
 from cyclewatch.snapshots.allocator_state import Snapshot
 from cyclewatch.snapshots.pickle_data import SnapshotFormatError
 

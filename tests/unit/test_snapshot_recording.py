@@ -12,9 +12,9 @@ from allocator import MIB, Allocator, frames
 from owners import Buffer
 
 import cyclewatch
-from cyclewatch import step_numbers
 from cyclewatch.snapshots import pickle_data
 from cyclewatch.snapshots.allocator_state import Snapshot
+from cyclewatch.watching import step_numbers
 
 pytestmark = pytest.mark.usefixtures("buffers_are_owners", "no_automatic_collection")
 

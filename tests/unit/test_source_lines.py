@@ -15,7 +15,7 @@ import zipfile
 import pytest
 
 import cyclewatch
-from cyclewatch import source_lines
+from cyclewatch.code import source_lines
 
 # The cut is line 5.
 MODULE = """\

@@ -13,7 +13,7 @@ import torch
 import torch.distributed as dist
 
 import cyclewatch
-from cyclewatch import periodic_collection
+from cyclewatch.steps import periodic_collection
 
 RANK, RANKS, LEAK_STEP = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[6])
 RENDEZVOUS, BACKEND, GROUP = sys.argv[3:6]

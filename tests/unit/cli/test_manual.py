@@ -10,7 +10,7 @@ import pytest
 
 import cyclewatch
 from cyclewatch.cli.parser import commands, make_parser
-from cyclewatch.settings import RUN, setting_of, settings_of
+from cyclewatch.settings.table import RUN, setting_of, settings_of
 
 ROOT = Path(__file__).resolve().parents[3]
 REMEDY = "run: .venv/bin/python scripts/manual.py"

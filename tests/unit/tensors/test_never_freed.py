@@ -16,7 +16,8 @@ import torch
 import uncollectable
 
 import cyclewatch
-from cyclewatch import layout_proof, scanning, torch_proof
+from cyclewatch.heap import scanning
+from cyclewatch.proofs import process_memory, torch_layout
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -359,8 +360,8 @@ def test_node_of_a_view_is_not_replaced():
     base = torch.ones(8, requires_grad=True) * 2
     view = base[:4]
     base.mul_(2)
-    in_tensor, in_data = torch_proof.torch_layout()["node_in_tensor"]
-    memory = torch_proof.Memory()
+    in_tensor, in_data = torch_layout.torch_layout()["node_in_tensor"]
+    memory = torch_layout.Memory()
 
     def node():
         return memory.word(memory.word(view._cdata + in_tensor) + in_data)
@@ -388,7 +389,7 @@ def test_a_limit_of_nodes_is_noted(monkeypatch):
     loss = torch.ones(8, requires_grad=True)
     for _ in range(50):
         loss = -loss
-    limited = {**torch_proof.torch_layout(), "most_nodes": 20}
+    limited = {**torch_layout.torch_layout(), "most_nodes": 20}
     monkeypatch.setattr(scanning, "torch_layout", lambda: limited)
     assert "Only 20 tensors and autograd nodes were examined; the others count as alive." in (
         find().notes
@@ -420,20 +421,20 @@ def test_graphs_are_not_examined_while_another_thread_runs_backward():
 
 @pytest.fixture
 def fresh_proof(monkeypatch):
-    monkeypatch.setattr(torch_proof, "_layout", None)
+    monkeypatch.setattr(torch_layout, "_layout", None)
     return monkeypatch
 
 
 @needs_nodes
 def test_everything_is_verified(fresh_proof):
-    layout = torch_proof.torch_layout()
+    layout = torch_layout.torch_layout()
     assert layout["failures"] == []
-    assert layout["kinds"] == {kind for kind, _ in torch_proof._KINDS}
+    assert layout["kinds"] == {kind for kind, _ in torch_layout._KINDS}
 
 
 REPEATED_PROOF = """
 import torch
-from cyclewatch import torch_proof
+from cyclewatch.proofs import torch_layout
 
 kept = []
 for number in range(60):
@@ -443,8 +444,8 @@ for number in range(60):
         output = (output * output).sigmoid()
     if number % 3 == 0:
         kept.append(output)
-    torch_proof._layout, torch_proof._attempts = None, 0
-    print(*torch_proof.torch_layout()["failures"])
+    torch_layout._layout, torch_layout._attempts = None, 0
+    print(*torch_layout.torch_layout()["failures"])
 """
 
 
@@ -460,23 +461,23 @@ def test_everything_is_verified_again_and_again_in_a_new_process():
 def test_modes_of_the_program_do_not_disturb_the_experiments(fresh_proof):
     packed = []
     with torch.autograd.graph.saved_tensors_hooks(packed.append, lambda value: value):
-        assert torch_proof.torch_layout()["failures"] == []
+        assert torch_layout.torch_layout()["failures"] == []
     assert packed == []
 
 
 @needs_nodes
 def test_experiments_that_failed_are_repeated(fresh_proof):
-    fresh_proof.setattr(torch_proof, "_attempts", 0)
+    fresh_proof.setattr(torch_layout, "_attempts", 0)
     with torch.autograd.detect_anomaly(check_nan=False):
-        during = torch_proof.torch_layout()["failures"]
+        during = torch_layout.torch_layout()["failures"]
     assert [each for each in during if "metadata" in each]
-    assert torch_proof.torch_layout()["failures"] == []
+    assert torch_layout.torch_layout()["failures"] == []
 
 
 @needs_nodes
 def test_faked_counts_are_noticed(fresh_proof):
-    fresh_proof.setattr(torch_proof.Memory, "strong", lambda self, address: 2)
-    layout = torch_proof.torch_layout()
+    fresh_proof.setattr(torch_layout.Memory, "strong", lambda self, address: 2)
+    layout = torch_layout.torch_layout()
     assert layout["kinds"] == {"tensors", "gradients", "post_accumulate"}
     references, cut = uncollectable.node_hook_captures_own_output()
     report = find()
@@ -490,13 +491,13 @@ def test_faked_counts_are_noticed(fresh_proof):
 
 @pytest.mark.parametrize("shift", [8, -8, 64])
 def test_faked_layout_of_nodes_is_noticed(fresh_proof, shift):
-    words = torch_proof.Memory.words
+    words = torch_layout.Memory.words
 
     def moved(self, address, count):
         return words(self, address + shift, count)
 
-    fresh_proof.setattr(torch_proof.Memory, "words", moved)
-    layout = torch_proof.torch_layout()
+    fresh_proof.setattr(torch_layout.Memory, "words", moved)
+    layout = torch_layout.torch_layout()
     assert "nodes" not in layout["kinds"]
     assert len(layout["failures"]) >= 1
     assert new_findings() == []
@@ -506,8 +507,8 @@ def test_unreadable_memory_is_noticed(fresh_proof):
     def refuse(*_):
         raise OSError("not permitted")
 
-    fresh_proof.setattr(layout_proof.os, "open", refuse)
-    layout = torch_proof.torch_layout()
+    fresh_proof.setattr(process_memory.os, "open", refuse)
+    layout = torch_layout.torch_layout()
     assert layout["kinds"] == set()
     assert "cannot read its own memory" in layout["failures"][0]
     assert new_findings() == []
@@ -523,9 +524,9 @@ def test_unreadable_memory_is_noticed(fresh_proof):
 )
 def test_unverified_kind_is_not_used(fresh_proof, kind):
     def fail(self):
-        raise torch_proof.UnverifiedError("a new layout")
+        raise torch_layout.UnverifiedError("a new layout")
 
-    fresh_proof.setattr(torch_proof._Experiments, kind, fail)
+    fresh_proof.setattr(torch_layout._Experiments, kind, fail)
     shape = {
         "node_hooks": uncollectable.node_hook_captures_own_output,
         "metadata": uncollectable.node_metadata,

@@ -8,7 +8,7 @@ import torch
 import uncollectable
 
 import cyclewatch
-from cyclewatch import torch_proof
+from cyclewatch.proofs import torch_layout
 
 RELEASE = tuple(map(int, torch.__version__.split(".")[:2]))
 pytestmark = pytest.mark.skipif(
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def no_search_yet(monkeypatch):
-    monkeypatch.setattr(torch_proof, "_has_searched", False)
+    monkeypatch.setattr(torch_layout, "_has_searched", False)
 
 
 def never_freed_bytes():
@@ -55,7 +55,7 @@ def test_nodes_are_not_read_during_a_backward_pass():
     search()
     kinds = []
     tensor = torch.ones(4, requires_grad=True)
-    tensor.register_hook(lambda _: kinds.append(torch_proof.memory_layout()["kinds"]))
+    tensor.register_hook(lambda _: kinds.append(torch_layout.memory_layout()["kinds"]))
     (tensor * 2).sum().backward()
     assert "nodes" not in kinds[0]
-    assert "nodes" in torch_proof.memory_layout()["kinds"]
+    assert "nodes" in torch_layout.memory_layout()["kinds"]

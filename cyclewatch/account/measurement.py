@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures the memory used by reachable tensors, tensors in dead cycles, and everything else."""
+
+from __future__ import annotations
+
+import contextlib
+
+from cyclewatch.account.device_use import TorchUse, torch_use
+from cyclewatch.heap.scanning import memory_use, scan
+from cyclewatch.proofs.torch_layout import is_free_threaded, memory_layout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cyclewatch._native import Finding, Report
+
+# Address space for the examination, whose own allocations could otherwise fail, too.
+_RESERVE = 64 << 20  # bytes
+_reserve: Any = None  # mmap.mmap
+
+
+class Memory:
+    """A snapshot of the memory use of one device, in bytes.
+
+    Attributes:
+        device: "cpu", "cuda:0" ...
+        requested: The size of the failed allocation; None if unknown.
+        in_use: The bytes in use, as measured by `source`.
+        limit: The capacity of the device, or a limit on its use; None if unknown.
+        source: The source of `in_use`, such as "resident memory".
+        dead: The bytes of tensors in cycles that the next collection will free.
+        cycles: The number of cycles that the next collection will free.
+        frozen: The bytes of tensors in frozen cycles (``gc.freeze()``), which no collection frees.
+        frozen_cycles: The number of frozen cycles.
+        never_freed: The bytes of tensors in cycles that no collection frees, because they lead
+            through hooks, views, gradients or NumPy arrays. Cycles through autograd nodes are
+            searched for only if the program has called ``never_freed()``.
+        never_freed_cycles: The number of these cycles.
+        scan: The report of the scan that found the dead and frozen cycles.
+        findings: The findings for the dead, the frozen and the never freed cycles.
+        torch: What torch's allocator has reserved; None on the CPU, or if unknown.
+        owners: The reachable tensors, grouped by type, shape, dtype and path, largest first.
+        peak: The largest resident memory of the process, on the CPU; None if unknown.
+    """
+
+    def __init__(
+        self,
+        device: str,
+        requested: int | None,
+        limit: int | None = None,
+        *,
+        in_allocation: bool = False,
+    ) -> None:
+        """Examine `device`. Does not collect garbage, initialize the device, or run code on it.
+
+        `in_allocation`: torch is allocating memory, so that its objects may be incomplete.
+        """
+        self.device = device
+        self.requested = requested
+        layout = None if in_allocation or is_free_threaded() else memory_layout()
+        found, never_freed, self.owners = memory_use(device, layout)
+        has_frozen = any(each.collected == "never" for each in found.findings)
+        self._add_cycles(
+            found, scan(devices=device, frozen=False) if has_frozen else found, never_freed.findings
+        )
+        self.torch: TorchUse | None = None
+        self.peak: int | None = None
+        if device == "cpu":
+            self.in_use, self.limit, self.source = process_memory()
+            self.peak = resident_peak()
+        else:
+            self.torch = torch_use(int(device.partition(":")[2]), segments=True)
+            self.in_use = 0 if self.torch is None else self.torch.allocated
+            self.limit, self.source = limit, "torch's allocator"
+
+    def _add_cycles(self, found: Report, unfrozen: Report, never_freed: list[Finding]) -> None:
+        """Set the attributes of the cycles.
+
+        Args:
+            found: A scan of all objects.
+            unfrozen: A scan without the frozen objects.
+            never_freed: The findings for cycles that no collection frees.
+        """
+        self.scan = found
+        dead = found.findings if found.retained_bytes else []
+        self.dead = sum(each.attributed_bytes for each in dead)
+        self.cycles = _cycles_in(dead)
+        self.frozen = self.frozen_cycles = 0
+        if any(each.collected == "never" for each in dead):
+            self.frozen, self.dead = self.dead - unfrozen.retained_bytes, unfrozen.retained_bytes
+            collectable = _cycles_in(unfrozen.findings if self.dead else [])
+            self.frozen_cycles, self.cycles = self.cycles - collectable, collectable
+        self.never_freed = sum(each.attributed_bytes for each in never_freed)
+        self.never_freed_cycles = _cycles_in(never_freed)
+        self.findings = [*dead, *never_freed]
+
+    @property
+    def reachable(self) -> int:
+        """The bytes of tensors that are reachable from Python."""
+        return sum(each.nbytes for each in self.owners)
+
+    @property
+    def rest(self) -> int:
+        """Bytes in use that no Python tensor owns. May be negative if tensors are not resident."""
+        return self.in_use - self.reachable - self.dead - self.frozen - self.never_freed
+
+
+def keep_reserve() -> None:
+    """Reserve address space by mapping pages that are never touched."""
+    global _reserve
+    if _reserve is None:
+        import mmap  # late: `import cyclewatch` must be fast
+
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        with contextlib.suppress(OSError, MemoryError):  # the next call tries again
+            _reserve = mmap.mmap(-1, _RESERVE, flags=flags, prot=0)
+
+
+def release_reserve() -> None:
+    """Undo :func:`keep_reserve`, so that the examination can use the address space."""
+    global _reserve
+    if _reserve is not None:
+        _reserve.close()
+        _reserve = None
+
+
+def _cycles_in(findings: list[Finding]) -> int:
+    return sum(each.occurrences for each in findings)
+
+
+def process_memory() -> tuple[int, int | None, str]:
+    """The memory of this process in bytes, its limit, and the name of the measured quantity."""
+    import resource
+
+    with open("/proc/self/statm", "rb") as file:
+        statm = file.read()
+    # Usage when the allocation failed: includes the reserve, but not our own allocations.
+    reserve = _RESERVE if _reserve is None else 0
+    return use_from(statm, resource.getrlimit(resource.RLIMIT_AS)[0], reserve)
+
+
+def use_from(statm: bytes, limit: int, reserve: int = 0) -> tuple[int, int | None, str]:
+    """As :func:`process_memory`, from the contents of /proc/PID/statm and RLIMIT_AS."""
+    import resource
+
+    pages = statm.split()
+    page = resource.getpagesize()
+    if limit != resource.RLIM_INFINITY:
+        return min(int(pages[0]) * page + reserve, limit), limit, "address space"
+    return int(pages[1]) * page, None, "resident memory"
+
+
+def resident_peak() -> int | None:
+    """The largest resident memory of this process so far, in bytes; None if unknown."""
+    with contextlib.suppress(OSError, ValueError), open("/proc/self/status", "rb") as file:
+        return peak_from(file.read())
+    return None
+
+
+def peak_from(status: bytes) -> int | None:
+    """As :func:`resident_peak`, from the contents of /proc/PID/status."""
+    _, found, rest = status.partition(b"VmHWM:")
+    return int(rest.split()[0]) * 1024 if found else None

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Merges the reports of all ranks when a program that torchrun started exits."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import sys
+
+from cyclewatch import _native
+from cyclewatch.watching.finding_warnings import log
+from cyclewatch.watching.workers import is_worker
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cyclewatch._native import Report
+    from cyclewatch.watching.watches import Watch
+
+_DEFAULT_SECONDS = 10.0
+_FIRST_SECONDS = 2.0
+_MOST_RANKS = 64  # more ranks merge their reports only if they are asked to
+_INFO = 20  # the level of logging
+
+_finished = 0  # the id of the process that has done this
+
+
+def gather_at_exit(watch: Watch, seconds: float | None) -> list[str]:
+    """Publish the report of `watch`; on rank 0, wait for the others and write the merged report.
+
+    Does nothing if torchrun did not start this process, if the program has not used
+    torch.distributed, or if this function was called before. Raises nothing: the report files of
+    the ranks remain.
+
+    Args:
+        watch: A stopped watch that writes report files.
+        seconds: How long rank 0 waits; 0: do nothing. None: 10 seconds for up to 64 ranks, or 0;
+            and only 2 seconds, without a merged report, if no other rank has published anything:
+            many programs start a watch on rank 0 only.
+
+    Returns:
+        The paths of the merged report; empty on the other ranks.
+    """
+    global _finished
+    if _finished == os.getpid():
+        return []
+    _finished = os.getpid()
+    try:
+        wanted = _seconds() if seconds is None else seconds
+        if not wanted or not _is_rank() or is_worker() or not watch.report_paths:
+            return []
+        if hasattr(sys, "last_value"):
+            wanted = 0  # a rank that fails must not delay the end of the job
+        report = _gather(watch.report(), wanted, is_default=seconds is None)
+        return [] if report is None else [_save(report, path) for path in watch.report_paths]
+    except (Exception, KeyboardInterrupt) as error:
+        log(_INFO, f"the reports of the ranks were not merged: {error}")
+        return []
+
+
+def _gather(own: Report, seconds: float, is_default: bool) -> Report | None:
+    from cyclewatch.distributed import gather
+
+    first = min(seconds, _FIRST_SECONDS) if is_default else seconds
+    report = gather(first, report=own)
+    if not is_default or report is None or not report.missing_ranks:
+        return report
+    if len(report.processes) > 1:
+        return gather(seconds - first, report=own)
+    log(
+        _INFO,
+        f"no other rank has sent a report after {first:g} seconds, so the reports are not merged; "
+        "CYCLEWATCH_GATHER sets how long rank 0 waits",
+    )
+    return None
+
+
+def _seconds() -> float:
+    ranks = os.environ.get("WORLD_SIZE", "")
+    return _DEFAULT_SECONDS if ranks.isdecimal() and int(ranks) <= _MOST_RANKS else 0
+
+
+def _is_rank() -> bool:
+    variables = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+    if not all(os.environ.get(each) for each in variables) or os.environ["WORLD_SIZE"] == "1":
+        return False
+    return "torch.distributed" in sys.modules
+
+
+def _save(report: Report, path: str) -> str:
+    """Save the merged report beside the report of rank 0, without replacing a file.
+
+    Only the owner can read it, as the reports of the ranks.
+    """
+    stem, suffix = os.path.splitext(path)
+    folder, name = os.path.split(stem)
+    rank = f"-rank{os.environ['RANK']}"
+    name = name.replace(rank, "-all-ranks") if rank in name else f"{name}-all-ranks"
+    for number in itertools.count(1):
+        target = os.path.join(folder, f"{name}-{number}{suffix}" if number > 1 else name + suffix)
+        with contextlib.suppress(FileExistsError):
+            _native.save_privately(report, target)
+            break
+    return target
