@@ -646,7 +646,11 @@ def scan(
     live_owners: int = 0,
 ) -> Report: ...
 def account_report(
-    base: Report, findings: Sequence[Finding], owners: Sequence[LiveOwner], account: AccountRecord
+    base: Report,
+    scan: Report,
+    findings: Sequence[Finding],
+    owners: Sequence[LiveOwner],
+    account: AccountRecord,
 ) -> Report: ...
 def census_report(owners: Sequence[LiveOwner]) -> Report: ...
 def scan_storages(

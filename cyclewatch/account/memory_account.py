@@ -224,7 +224,7 @@ def report_of(memory: measurement.Memory, account: MemoryAccount, occasion: str)
     known = {each.signature for each in findings}
     findings += [each for each in memory.findings if each.signature not in known]
     record = _as_record(account, occasion)
-    return _native.account_report(base, findings, memory.owners, record)
+    return _native.account_report(base, memory.scan, findings, memory.owners, record)
 
 
 def _as_record(account: MemoryAccount, occasion: str) -> _native.AccountRecord:

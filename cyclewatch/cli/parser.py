@@ -297,9 +297,9 @@ def _add_snapshot(command: Callable[..., _Parser]) -> None:
     snapshot.switch("--ranks", help="the files are snapshots of different ranks")
     snapshot.option(
         "--owners",
-        metavar="SNAPSHOT",
-        help="for snapshots that torch wrote: take the owners of the blocks from a file that "
-        "cyclewatch.dump_snapshot() wrote in the same process",
+        metavar="FILE",
+        help="for snapshots that torch wrote: take the owners of the blocks from a report of the "
+        "same process, or from a file that cyclewatch.dump_snapshot() wrote in it",
     )
     snapshot.option(
         *("-n", "--top"),
@@ -388,7 +388,8 @@ def _add_writers(command: Callable[..., _Parser]) -> None:
         "strip",
         "remove private information from a report",
         "Remove the program's source code, paths (--paths) or names (--names) from a report. The "
-        "source code is always removed, because it contains paths and names. Signatures are kept, "
+        "source code is always removed, because it contains paths and names, and so are addresses "
+        "in device memory. Signatures are kept, "
         "so that findings can be identified. Signatures are hashes of the names in a cycle, so "
         "anyone who guesses all of these names can use the signature to check the guess.",
     )

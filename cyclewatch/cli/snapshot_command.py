@@ -8,17 +8,21 @@ import json
 import os
 import sys
 
+from cyclewatch import ReportFormatError, _native
 from cyclewatch.cli import outputs, terminal
 from cyclewatch.cli.failures import Failure, Status
-from cyclewatch.snapshots import data, page, pickle_data, text
+from cyclewatch.snapshots import data, joined, page, pickle_data, text
 from cyclewatch.snapshots.allocator_state import Snapshot
-from cyclewatch.snapshots.owners import KEY
+from cyclewatch.snapshots.owners import KEY, Owners
+from cyclewatch.snapshots.report_owners import ReportOwners
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
+
+    from cyclewatch import Report
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -28,17 +32,16 @@ def main(arguments: argparse.Namespace) -> int:
         outputs.refuse_to_replace(output, arguments.force)
     owners = None if arguments.owners is None else _owners(arguments.owners)
     snapshots = [_read(path, owners) for path in arguments.files]
-    if owners is not None and not any(each.owned_blocks for each in snapshots):
-        raise Failure(
-            f"no owner in {arguments.owners} has the address of a block of {snapshots[-1].name}: "
-            "they are of different processes, or the memory was freed between the two"
-        )
     compares_ranks = arguments.ranks or len(snapshots) > 2
     try:
+        counts = None if owners is None else _joined(snapshots, arguments.owners)
         if output is None and not arguments.json:
-            terminal.show(text.describe_all(snapshots, arguments.top, compares_ranks))
+            first = "" if counts is None else joined.sentence(counts) + "\n\n"
+            terminal.show(first + text.describe_all(snapshots, arguments.top, compares_ranks))
             return Status.OK
         described = data.describe(snapshots, arguments.top, compares_ranks)
+        if counts is not None:
+            described["owners_from"] = counts
     except pickle_data.SnapshotFormatError as error:  # events are read last
         raise Failure(f"cannot read the snapshot: {error}") from None
     if arguments.json:
@@ -50,36 +53,77 @@ def main(arguments: argparse.Namespace) -> int:
     return Status.OK
 
 
-def _owners(path: str) -> object:
-    """The owners in a file that dump_snapshot() wrote."""
-    data = _load(path, pickle_data.load)
-    if not isinstance(data, dict) or KEY not in data:
+def _joined(snapshots: Sequence[Snapshot], path: str) -> dict[str, Any]:
+    """How many blocks have an owner in the file `path`."""
+    counts = joined.count(snapshots, path)
+    if not counts["owned_blocks"] and not counts["freed_blocks"]:
         raise Failure(
-            f"{path} has no owners; cyclewatch.dump_snapshot() and out-of-memory reports write "
-            "snapshots with owners"
+            f"no owner in {path} has the address and the size of a block of {snapshots[-1].name}: "
+            "they are of different processes, or the memory was freed between the two"
         )
-    return data[KEY]
+    return counts
 
 
-def _read(path: str, owners: object) -> Snapshot:
-    snapshot: Snapshot = _load(
-        path, lambda contents: Snapshot(pickle_data.load(contents), path, owners)
+def _owners(path: str) -> Owners | ReportOwners:
+    """The owners in a report, or in a file that dump_snapshot() wrote."""
+
+    def convert(contents: bytes) -> Owners | ReportOwners:
+        if _is_report(contents):
+            return _owners_in(_native.load_report(contents, path), path)
+        data = pickle_data.load(contents)
+        if not isinstance(data, dict) or KEY not in data:
+            raise Failure(
+                f"{path} has no owners; cyclewatch.dump_snapshot() and out-of-memory reports write "
+                "snapshots with owners"
+            )
+        return Owners(data[KEY])
+
+    try:
+        owners: Owners | ReportOwners = _load(path, convert)
+    except ReportFormatError as error:
+        raise Failure(str(error)) from None
+    return owners
+
+
+def _owners_in(report: Report, path: str) -> ReportOwners:
+    owners = ReportOwners(json.loads(report.to_json()))
+    if owners:
+        return owners
+    number = len(report.processes)
+    raise Failure(
+        f"{path} contains no addresses: "
+        + (
+            f"it covers {number} processes; use the report of the process that wrote the snapshot"
+            if number > 1
+            else "it found no storages on a CUDA device, an earlier version wrote it, or "
+            "`cyclewatch strip` removed them"
+        )
     )
+
+
+def _read(path: str, owners: Owners | ReportOwners | None) -> Snapshot:
+    def convert(contents: bytes) -> Snapshot:
+        if _is_report(contents):
+            raise Failure(
+                f"{path} is not a snapshot. If it is a report of cyclewatch, pass it with "
+                "--owners: it contains the owners of blocks in a snapshot of torch"
+            )
+        return Snapshot(pickle_data.load(contents), path, owners)
+
+    snapshot: Snapshot = _load(path, convert)
     return snapshot
+
+
+def _is_report(contents: bytes) -> bool:
+    """Whether this is JSON or HTML, with which no pickle begins."""
+    return contents.lstrip()[:1] in (b"{", b"<")
 
 
 def _load(path: str, convert: Callable[[bytes], Any]) -> Any:
     collects = gc.isenabled()
     gc.disable()  # a snapshot is often a million objects without a cycle
     try:
-        contents = _contents(path)
-        if contents.lstrip()[:1] in (b"{", b"<"):
-            raise Failure(
-                f"{path} is not a snapshot. If it is a report of cyclewatch: reports contain no "
-                "addresses; cyclewatch.dump_snapshot() writes a snapshot with the owners of its "
-                "blocks"
-            )
-        return convert(contents)
+        return convert(_contents(path))
     except OSError as error:
         raise Failure(f"cannot read {path}: {error.strerror}") from None
     except pickle_data.SnapshotFormatError as error:

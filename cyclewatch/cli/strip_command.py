@@ -99,12 +99,13 @@ _KEPT = frozenset(
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Write the report without source code and, if requested, without paths or names."""
+    """Write the report without source code and addresses and, if requested, paths or names."""
     if not arguments.paths and not arguments.names and not arguments.source:
         raise Failure("nothing to remove: use --source, --paths or --names", Status.USAGE)
     to = convert_command.format_or_json(arguments.output)
     outputs.refuse_to_replace(arguments.output or "-", arguments.force)
     data = json.loads(inputs.load_merged(arguments.files)[0].to_json())
+    data.pop("addresses", None)
     # Source code contains paths and names, so it is always removed.
     for finding in data["findings"]:
         for reference in [*finding["cut"], *finding["alternatives"], *finding["cycle"]]:

@@ -13,11 +13,14 @@ from cyclewatch import _native
 from cyclewatch.snapshots.fields import integer, text
 from cyclewatch.snapshots.owners import KEY, Owner, Owners
 from cyclewatch.snapshots.pickle_data import SnapshotFormatError
+from cyclewatch.snapshots.report_owners import ReportOwners
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
+
+    from cyclewatch.snapshots.report_owners import Listed
 
 MAX_BLOCKS = 4_000_000
 MAX_EVENTS = 4_000_000
@@ -93,17 +96,17 @@ class Snapshot:
         name: The name of the file.
         segments: The segments of all devices.
         settings: The settings of the allocator, such as "expandable_segments"; may be empty.
-        has_owners: Whether dump_snapshot() wrote the file or the owners, so that blocks have them.
+        has_owners: Whether blocks have owners: those in the file, or those of another file.
+        unowned: The state and the text for blocks without an owner.
     """
 
-    def __init__(self, data: Any, name: str, owners: Any = None) -> None:
+    def __init__(self, data: Any, name: str, owners: Owners | ReportOwners | None = None) -> None:
         """Check and convert the data of a pickle.
 
         Args:
             data: The data.
             name: The name of the file.
-            owners: What another file of the same process has under :data:`owners.KEY`; by default,
-                the owners are those in `data`.
+            owners: The owners in another file of the same process; by default, those in `data`.
 
         Raises:
             SnapshotFormatError: The data is not a snapshot.
@@ -118,17 +121,13 @@ class Snapshot:
         self._stacks: dict[int, Stack] = {}
         self._count = 0
         self.has_owners = owners is not None or KEY in data
-        self._owners = Owners(data.get(KEY, {}) if owners is None else owners)
+        self._owners = Owners(data.get(KEY, {})) if owners is None else owners
+        self.unowned = self._owners.unowned
+        self._traces = _traces(data)
+        self._allocated = self._allocation_times()
         self.segments = [self._segment(each) for each in data["segments"]]
         settings = data.get("allocator_settings")
         self.settings: dict[str, Any] = settings if isinstance(settings, dict) else {}
-        self._traces = _traces(data)
-
-    @property
-    def owned_blocks(self) -> int:
-        """The number of blocks with an owner."""
-        blocks = (block for segment in self.segments for block in segment.blocks)
-        return sum(block.owner is not None for block in blocks)
 
     @property
     def devices(self) -> list[int]:
@@ -149,6 +148,41 @@ class Snapshot:
                 self._stack(each),
                 integer(each, "stream", 0),
             )
+
+    def freed(self, device: int) -> list[Block]:
+        """The blocks of the history that were freed while their owners were unreachable."""
+        owners = self._owners
+        if not isinstance(owners, ReportOwners):
+            return []
+        allocated: dict[int, Event] = {}
+        freed: dict[Listed, Block] = {}
+        for event in self.events(device):
+            if not owners.was_freed(device, event.address):
+                continue
+            if event.action == "alloc":
+                allocated[event.address] = event
+            elif event.action == "free_requested":
+                listed = owners.freed_at(device, event.address, event.size, event.time)
+                before = allocated.pop(event.address, None)
+                stack = before.stack if before is not None else None
+                if listed is not None:
+                    block = Block(
+                        event.address, event.size, event.size, "freed", stack, listed.owner
+                    )
+                    freed[listed] = block  # the last one before the report noticed
+        return list(freed.values())
+
+    def _allocation_times(self) -> dict[tuple[int, int], float]:
+        """When the blocks in the history were last allocated, by device and address."""
+        times: dict[tuple[int, int], float] = {}
+        if isinstance(self._owners, ReportOwners):
+            for device, trace in enumerate(self._traces):
+                for each in trace:
+                    if isinstance(each, dict) and each.get("action") == "alloc":
+                        address, time = each.get("addr"), each.get("time_us")
+                        if isinstance(address, int) and isinstance(time, int | float):
+                            times[device, address] = float(time)
+        return times
 
     def _segment(self, data: Any) -> Segment:
         address = integer(data, "address", 0)
@@ -182,7 +216,10 @@ class Snapshot:
         if state is None:
             raise SnapshotFormatError(f"it has a block in an unknown state: {name[:50]}")
         requested = 0 if state == "free" else integer(data, "requested_size", size)
-        owner = self._owners.at(device, address, size) if state == "allocated" else None
+        owner = None
+        if state == "allocated":
+            allocated = self._allocated.get((device, address))
+            owner = self._owners.of_block(device, address, size, requested, allocated)
         return Block(address, size, requested, state, self._stack(data), owner)
 
     def _stack(self, data: dict[str, Any]) -> Stack | None:

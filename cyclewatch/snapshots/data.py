@@ -75,7 +75,9 @@ def _device(snapshot: Snapshot, device: int, top: int) -> dict[str, Any]:
     segments = on_device(snapshot, device)
     usage, history = usage_of(segments), History(snapshot, device)
     groups = list(by_stack(segments).values())
-    owners = by_owner(blocks_of(segments)) if snapshot.has_owners else []
+    unowned = snapshot.unowned
+    owners = by_owner(blocks_of(segments), unowned) if snapshot.has_owners else []
+    freed = by_owner(snapshot.freed(device), unowned, "freed")
     return {
         "device": f"cuda:{device}",
         "headline": headline(usage, device, owners),
@@ -86,13 +88,17 @@ def _device(snapshot: Snapshot, device: int, top: int) -> dict[str, Any]:
         ],
         "owners": _owners(owners[:top]),
         "omitted_owners": max(0, len(owners) - top),
+        "freed": _owners(freed[:top]),
+        "omitted_freed": max(0, len(freed) - top),
         "allocations": [
             {
                 **_stack(each.stack),
                 "bytes": each.nbytes,
                 "blocks": each.count,
                 "largest": each.largest,
-                "owners": _owners(by_owner(each.blocks)[:top]) if snapshot.has_owners else [],
+                "owners": _owners(by_owner(each.blocks, unowned)[:top])
+                if snapshot.has_owners
+                else [],
             }
             for each in groups[:top]
         ],

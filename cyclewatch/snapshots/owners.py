@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 # The key that dump_snapshot() adds to the dict of a snapshot. torch ignores it.
 KEY = "cyclewatch"
 REACHABLE, DEAD, FROZEN = "reachable", "dead", "frozen"
-UNOWNED = "unowned"
-_UNOWNED_TEXT = "C++ code only (no Python object owns it)"
+UNOWNED, UNKNOWN = "unowned", "unknown"
 _MAX_OWNERS = 4_000_000
 _DEAD_WORDS = {DEAD: "dead in cycle", FROZEN: "dead in frozen cycle"}
 
@@ -42,6 +41,9 @@ class Owner(NamedTuple):
 class Owners:
     """The owners of all storages, by device and address."""
 
+    # The state and the text for other blocks.
+    unowned = (UNOWNED, "C++ code only (no Python object owns it)")
+
     def __init__(self, data: Any) -> None:
         """Check and convert what dump_snapshot() has added to a snapshot.
 
@@ -60,8 +62,11 @@ class Owners:
             device: [owner.address for owner in owners] for device, owners in self._owners.items()
         }
 
-    def at(self, device: int, address: int, size: int) -> Owner | None:
-        """The owner of the storage in a block; None if there is none."""
+    def of_block(
+        self, device: int, address: int, size: int, requested: int, allocated: float | None
+    ) -> Owner | None:
+        """The owner of the storage in a live block; None if there is none."""
+        del requested, allocated  # the owners are those at the time of the snapshot
         addresses = self._addresses.get(device, [])
         index = bisect_left(addresses, address)
         if index < len(addresses) and addresses[index] < address + max(size, 1):
@@ -99,13 +104,18 @@ class OwnedBlocks:
     largest: int = 0  # block
 
 
-def by_owner(blocks: Iterable[Block]) -> list[OwnedBlocks]:
-    """The live blocks among `blocks` grouped by owner, largest group first."""
+def by_owner(
+    blocks: Iterable[Block], unowned: tuple[str, str], state: str = "allocated"
+) -> list[OwnedBlocks]:
+    """The live blocks among `blocks` grouped by owner, largest group first.
+
+    `unowned`: the state and the text for blocks without an owner. `state`: of the blocks.
+    """
     groups: dict[str, OwnedBlocks] = {}
     for block in blocks:
-        if block.state != "allocated":
+        if block.state != state:
             continue
-        owner = block.owner or Owner(block.address, UNOWNED, _UNOWNED_TEXT, "")
+        owner = block.owner or Owner(block.address, *unowned, "")
         pattern = re.sub(r"\[\d+\]", "[x]", owner.text)
         group = groups.setdefault(pattern, OwnedBlocks(owner.state, owner.text, owner.signature))
         if group.text != owner.text:

@@ -7,6 +7,8 @@ import html
 import os
 
 from cyclewatch._native import clean_text, format_bytes
+from cyclewatch.snapshots import joined
+from cyclewatch.snapshots.text import FREED_TITLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,6 +49,8 @@ def page(described: dict[str, Any]) -> str:
     snapshots = described["snapshots"]
     title = "Device memory in " + ", ".join(os.path.basename(each["file"]) for each in snapshots)
     parts = [f"<h1>{_text(title)}</h1>"]
+    if "owners_from" in described:
+        parts.append(f"<p>{_text(joined.sentence(described['owners_from']))}</p>")
     if "changes" in described:
         parts.append(f"<p>{_text(described['headline'])}</p>")
         parts += ["<h2>Changes, by call stack</h2>", _changes(described["changes"])]
@@ -72,7 +76,9 @@ def _device(device: dict[str, Any]) -> str:
     if device["points"]:
         parts += ["<h4>Requested memory in use over the recorded time</h4>", _chart(device)]
     if device["owners"]:
-        parts += ["<h4>Owners of the live allocations</h4>", _owners(device)]
+        parts += ["<h4>Owners of the live allocations</h4>", _owners(device, "owners")]
+    if device["freed"]:
+        parts += [f"<h4>{FREED_TITLE}</h4>", _owners(device, "freed", "was ")]
     if device["allocations"]:
         parts += ["<h4>Largest live allocations</h4>", _allocations(device)]
     if len(device["pools"]) > 1:
@@ -136,12 +142,12 @@ def _chart(device: dict[str, Any]) -> str:
     )
 
 
-def _owners(device: dict[str, Any]) -> str:
+def _owners(device: dict[str, Any], key: str, verb: str = "") -> str:
     rows = [
-        [_size(each["bytes"]), f"{each['blocks']:,}", f"<code>{_text(each['owner'])}</code>"]
-        for each in device["owners"]
+        [_size(each["bytes"]), f"{each['blocks']:,}", f"{verb}<code>{_text(each['owner'])}</code>"]
+        for each in device[key]
     ]
-    more = device["omitted_owners"]
+    more = device[f"omitted_{key}"]
     return _table(["bytes", "blocks", "owner"], rows, 2) + (
         f"<p>{more:,} smaller groups are not shown.</p>" if more else ""
     )

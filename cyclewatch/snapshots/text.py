@@ -32,6 +32,7 @@ _MAX_CALLERS = 3
 _MAX_OWNERS = 2  # of the allocations of one call stack
 _MAX_ROWS = 12  # of a table
 _INDENT = " " * 13
+FREED_TITLE = "Unreachable storages that were freed"
 _COLUMNS = (
     *("segments", "reserved", "allocated", "pending", "cached", "private"),
     *("fragmented", "unlisted"),
@@ -60,7 +61,9 @@ def describe(snapshot: Snapshot, top: int) -> str:
 def _device(snapshot: Snapshot, device: int, top: int) -> str:
     segments = on_device(snapshot, device)
     usage, history = usage_of(segments), History(snapshot, device)
-    owners = by_owner(blocks_of(segments)) if snapshot.has_owners else []
+    unowned = snapshot.unowned
+    owners = by_owner(blocks_of(segments), unowned) if snapshot.has_owners else []
+    freed = by_owner(snapshot.freed(device), unowned, "freed")
     parts = [headline(usage, device, owners), table([("total", usage)], totals=True)]
     pools = by_pool(segments)
     if len(pools) > 1:
@@ -72,9 +75,11 @@ def _device(snapshot: Snapshot, device: int, top: int) -> str:
         parts.append(history_text(history))
     if owners:
         parts.append("\n".join(["Owners of the live allocations:", *_owner_lines(owners, top)]))
+    if freed:
+        parts.append("\n".join([FREED_TITLE + ":", *_owner_lines(freed, top, "was ")]))
     groups = list(by_stack(segments).values())
     if groups:
-        lines = _group_lines(groups, top, snapshot.has_owners)
+        lines = _group_lines(groups, top, unowned if snapshot.has_owners else None)
         parts.append("\n".join(["Largest live allocations:", *lines]))
     return "\n\n".join(parts)
 
@@ -148,8 +153,8 @@ def history_text(history: History) -> str:
     )
 
 
-def _owner_lines(owners: Sequence[OwnedBlocks], top: int) -> list[str]:
-    lines = [f"  {_amount(each)}  {each.text}" for each in owners[:top]]
+def _owner_lines(owners: Sequence[OwnedBlocks], top: int, verb: str = "") -> list[str]:
+    lines = [f"  {_amount(each)}  {verb}{each.text}" for each in owners[:top]]
     if len(owners) > top:
         rest = sum(each.nbytes for each in owners[top:])
         lines.append(f"  {format_bytes(rest):>9}  of {len(owners) - top:,} more owners")
@@ -162,13 +167,15 @@ def _amount(group: OwnedBlocks | Allocations) -> str:
     return f"{format_bytes(group.nbytes):>9}  {f'{group.count:,}{sizes}':<21}"
 
 
-def _group_lines(groups: Sequence[Allocations], top: int, has_owners: bool) -> list[str]:
+def _group_lines(
+    groups: Sequence[Allocations], top: int, unowned: tuple[str, str] | None
+) -> list[str]:
     lines = []
     for group in groups[:top]:
         first, *callers = _stack_lines(group.stack)
         lines.append(f"  {_amount(group)}  {first}")
         lines += [_INDENT + caller for caller in callers]
-        owners = by_owner(group.blocks) if has_owners else []
+        owners = by_owner(group.blocks, unowned) if unowned is not None else []
         lines += [_INDENT + f"owner: {owner.text}" for owner in owners[:_MAX_OWNERS]]
         if len(owners) > _MAX_OWNERS:
             lines.append(_INDENT + f"and {len(owners) - _MAX_OWNERS:,} more owners")

@@ -12,6 +12,7 @@
 #include "bindings/bind.h"
 #include "model/memory_account.h"
 #include "model/report.h"
+#include "report/address_list.h"
 
 namespace py = pybind11;
 
@@ -52,6 +53,7 @@ model::MemoryAccount account_of(
 }
 
 std::shared_ptr<model::Report> account_report(const model::Report& base,
+                                              const std::shared_ptr<model::Report>& scan,
                                               const SharedParts<model::Finding>& findings,
                                               const SharedParts<model::LiveOwner>& owners,
                                               model::MemoryAccount account) {
@@ -67,6 +69,10 @@ std::shared_ptr<model::Report> account_report(const model::Report& base,
     }
     account.at = report->stats.elapsed;
     report->censuses = {{model::CensusTime{.at = account.at}}};
+    report::append_addresses(listed, *report);
+    if (scan.get() != &base) {
+        report::append_dead_addresses(*scan, *report);
+    }
     if (!report->memory) {
         report->memory = {{std::move(account)}};
     }
@@ -93,11 +99,13 @@ void bind_account(py::module_& module) {
                &account_report,
                Locked(),
                py::arg("base"),
+               py::arg("scan"),
                py::arg("findings"),
                py::arg("owners"),
                py::arg("account"),
                "Returns the report `base` with other findings and groups of live owners. Adds the "
-               "account unless `base` has accounts.");
+               "account unless `base` has accounts. `scan`: the report of a scan that has just "
+               "found some of the findings, possibly `base`.");
 }
 
 }  // namespace cyclewatch::bindings

@@ -12,6 +12,7 @@
 #include "bindings/bind.h"
 #include "bindings/callbacks.h"
 #include "bindings/values.h"
+#include "report/address_list.h"
 #include "watch/dispatcher.h"
 #include "watch/owner_census.h"
 
@@ -153,6 +154,7 @@ void bind_scan(py::module_& module) {
                 census.show_keys = false;
                 report->live_owners = Dispatcher::instance().live_owners(census);
                 report->censuses = {{model::CensusTime{.at = report->stats.elapsed}}};
+                report::append_addresses(*report->live_owners, *report);
             }
             return report;
         },

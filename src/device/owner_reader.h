@@ -42,6 +42,7 @@ struct OwnerReading {
     std::uint64_t bytes = 0;    // of the whole storage, not of the view
     std::uint64_t storage = 0;  // identifies a living storage (data pointer or handle): equal for
                                 // all views of a storage on a device
+    bool has_address = true;    // false: `storage` is not an address on the device
     std::string shape;          // "[2, 3]"; may be empty
     std::string dtype;          // "float32"; may be empty
     std::string note;           // added to the type: "committed"; usually empty

@@ -254,6 +254,12 @@ void check_columns(const model::MemorySamples& samples) {
     }
 }
 
+void check_columns(const model::StorageAddresses& group) {
+    if (!group.paths.empty() && group.paths.size() != group.addresses.size()) {
+        fail("addresses", "columns of different lengths");
+    }
+}
+
 // Checks the diagrams, the columns and the indexes of processes.
 void check_consistency(const model::Report& report) {
     const std::size_t processes = report.processes.size();
@@ -293,6 +299,11 @@ void check_consistency(const model::Report& report) {
         check_processes(*report.memory_samples, "memory_samples", processes);
         for (const model::MemorySamples& each : *report.memory_samples) {
             check_columns(each);
+        }
+    }
+    if (report.addresses) {
+        for (const model::StorageAddresses& group : *report.addresses) {
+            check_columns(group);
         }
     }
     for (std::size_t i = 0; i < report.findings.size(); ++i) {

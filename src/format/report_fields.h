@@ -172,6 +172,31 @@ struct Fields<model::DeviceRecord> {
 };
 
 template <>
+struct Fields<model::StorageAddresses> {
+    using Self = model::StorageAddresses;
+    static constexpr const char* name = "StorageAddresses";
+    static constexpr const char* text =
+        "Storages on a CUDA device that have the same size, and the same finding or equivalent "
+        "paths.";
+    static constexpr auto list = std::tuple{
+        CYCLEWATCH_FIELD(device, "The device: 'cuda:0'"),
+        CYCLEWATCH_FIELD(bytes, "Size of each storage in bytes"),
+        CYCLEWATCH_FIELD(at,
+                         "Seconds from the start of the watch to the search or census that found "
+                         "the storages; if `freed`, to when they were found to be freed"),
+        CYCLEWATCH_FIELD(freed, "True if the storages were unreachable and have been freed"),
+        CYCLEWATCH_FIELD(signature,
+                         "The signature of the finding, which may be that of a Variant; empty for "
+                         "reachable storages"),
+        CYCLEWATCH_FIELD(category, "As in LiveOwner, for reachable storages; otherwise empty"),
+        CYCLEWATCH_FIELD(addresses, "The addresses on the device"),
+        CYCLEWATCH_FIELD(paths,
+                         "For each address, the path to the reachable owner, as Path.text; empty "
+                         "if the storages are unreachable"),
+    };
+};
+
+template <>
 struct Fields<model::Report> {
     using Self = model::Report;
     static constexpr const char* name = "Report";
@@ -229,6 +254,13 @@ struct Fields<model::Report> {
             "The memory in use over time, by process and device, sampled while a "
             "watch with report files was active",
             {.unknown = "if there are too few samples for a chart", .python = kNotInPython}),
+        CYCLEWATCH_FIELD(
+            addresses,
+            "The addresses of storages on CUDA devices, for ``cyclewatch snapshot --owners``: for "
+            "each process, at most 1,000 of reachable owners, the largest first, 1,000 of "
+            "unreachable owners and the last 1,000 that were freed",
+            {.unknown = "if there are none, and if the report covers several processes",
+             .python = kNotInPython}),
         CYCLEWATCH_FIELD(
             missing_ranks,
             "Ranks of the job that sent no report, or none that can be read, in "

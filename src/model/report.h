@@ -129,6 +129,21 @@ struct Stats {
 // generation.
 void update_shares(Stats& stats);
 
+// Storages on a CUDA device that have the same size and the same or a similar owner. The addresses
+// differ between runs.
+struct StorageAddresses {
+    std::string device;       // "cuda:0"
+    std::uint64_t bytes = 0;  // of each storage
+    double at = 0;            // seconds since the watch started, when they were listed or freed
+    bool freed = false;       // unreachable storages that were freed at that time
+    std::string signature{};  // of the finding; "" for reachable storages
+    std::string category{};   // OwnerCategory of reachable storages; otherwise ""
+    std::vector<std::uint64_t> addresses{};
+    std::vector<std::string> paths{};  // to each reachable owner; otherwise empty
+
+    friend bool operator==(const StorageAddresses&, const StorageAddresses&) = default;
+};
+
 struct Report {
     std::vector<ProgramInfo> processes;  // one; in a merged report several, by rank, then pid
     std::vector<std::string> devices;    // watched device types: "cuda", "cpu" ...
@@ -153,6 +168,8 @@ struct Report {
     // By process. Missing if the program set no steps.
     std::optional<std::vector<CollectionSteps>> collection_steps{};
     std::optional<std::vector<MemorySamples>> memory_samples{};
+    // Missing if no storage is on a CUDA device, and in a report of several processes.
+    std::optional<std::vector<StorageAddresses>> addresses{};
     // Ranks that should have sent a report but did not, ascending. Missing unless the reports were
     // gathered from the ranks of a job.
     std::optional<std::vector<int>> missing_ranks{};

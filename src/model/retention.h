@@ -94,6 +94,15 @@ constexpr Words words_of(OwnerCategory) {
     return kOwnerCategoryWords;
 }
 
+// A storage of a LiveOwner on a CUDA device. `path`: as RetentionPath::text, with indexes if they
+// are known.
+struct OwnedAddress {
+    std::uint64_t address = 0;
+    std::string path;
+
+    friend bool operator==(const OwnedAddress&, const OwnedAddress&) = default;
+};
+
 // Reachable owners whose type, device, size, shape, dtype and path are equal, ignoring indexes in
 // the path.
 struct LiveOwner {
@@ -105,6 +114,9 @@ struct LiveOwner {
     // Nodes of the autograd graphs of these owners. A node is counted for one owner only. Not part
     // of the JSON document.
     std::uint64_t graph_nodes = 0;
+    // The largest storages of a census, if this group contains some of them. Not part of the JSON
+    // document; see Report::addresses.
+    std::vector<OwnedAddress> storages{};
 
     friend bool operator==(const LiveOwner&, const LiveOwner&) = default;
 };

@@ -108,6 +108,9 @@ void Merger::add(model::Report report) {
     add_owners(report.device_records, new_index, merged_.device_records);
     add_owners(report.censuses, new_index, merged_.censuses);
     add_accounts(report, new_index);
+    if (merged_.processes.size() == 1) {
+        merged_.addresses = std::move(report.addresses);  // otherwise they would be ambiguous
+    }
     if (report.missing_ranks) {
         missing_.insert(report.missing_ranks->begin(), report.missing_ranks->end());
     }

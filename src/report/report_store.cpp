@@ -96,6 +96,19 @@ void ReportStore::count_not_kept(const std::string& signature) {
     }
 }
 
+void ReportStore::add_dead(std::vector<DeadStorage> storages) {
+    const std::lock_guard lock(mutex_);
+    for (DeadStorage& storage : storages) {
+        dead_.add(std::move(storage));
+    }
+}
+
+void ReportStore::update_dead(
+    const std::function<bool(const std::string& device, std::uint64_t)>& exists, double now) {
+    const std::lock_guard lock(mutex_);
+    dead_.update(exists, now);
+}
+
 void ReportStore::revise(const std::function<void(model::Finding&)>& change) {
     const std::lock_guard lock(mutex_);
     std::ranges::for_each(findings_, change);
@@ -207,6 +220,24 @@ void ReportStore::set_device(model::DeviceRecord record) {
     device_records_[record.device] = std::move(record);
 }
 
+std::optional<std::vector<model::StorageAddresses>> ReportStore::addresses() const {
+    std::vector<std::pair<double, std::span<const model::LiveOwner>>> listed;
+    if (live_owners_ && censuses_) {
+        listed.emplace_back(censuses_->front().at, *live_owners_);
+    }
+    for (const auto& [key, account] : accounts_) {
+        listed.emplace_back(account.at, account.holders);
+    }
+    std::ranges::stable_sort(listed,
+                             [](const auto& a, const auto& b) { return a.first > b.first; });
+    AddressList list;
+    for (const auto& [at, owners] : listed) {
+        list.add(owners, at);
+    }
+    dead_.append_to(list);
+    return list.take();
+}
+
 model::Report ReportStore::snapshot(const model::Stats& stats) const {
     const std::lock_guard lock(mutex_);
     model::Report report;
@@ -244,6 +275,7 @@ model::Report ReportStore::snapshot(const model::Stats& stats) const {
                 .push_back(samples.columns());
         }
     }
+    report.addresses = addresses();
     report.stats = stats;
     report.stats.findings = findings_.size() + not_kept_.size();
     report.notes = notes_;

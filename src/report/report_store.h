@@ -17,6 +17,7 @@
 #include "model/finding.h"
 #include "model/observation.h"
 #include "model/report.h"
+#include "report/address_list.h"
 #include "report/merge.h"
 #include "report/source_table.h"
 #include "report/step_pauses.h"
@@ -60,6 +61,12 @@ class ReportStore {
               std::vector<model::Finding> findings,
               bool repeated = false,
               Repeat repeat = Repeat::doubled);
+
+    // Adds storages of the findings of one search.
+    void add_dead(std::vector<DeadStorage> storages);
+    // DeadStorages::update()
+    void update_dead(const std::function<bool(const std::string& device, std::uint64_t)>& exists,
+                     double now);
 
     // Calls `change` on every finding while holding the lock. `change` must not change signatures
     // or byte counts, and must not call the store.
@@ -118,6 +125,7 @@ class ReportStore {
     };
 
     void add_categories(std::span<const model::LiveOwner> owners, model::CensusTime time);
+    [[nodiscard]] std::optional<std::vector<model::StorageAddresses>> addresses() const;
     void count_not_kept(const std::string& signature);
 
     mutable std::mutex mutex_;
@@ -139,6 +147,7 @@ class ReportStore {
     std::map<std::string, Steps> steps_;         // by device
     std::map<std::string, UsageSamples> usage_;  // by device
     StepPauses pauses_;
+    DeadStorages dead_;
     std::vector<std::string> notes_;
     std::map<std::string, std::string> state_notes_;  // by topic
 };

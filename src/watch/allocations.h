@@ -9,8 +9,8 @@
 
 namespace cyclewatch::watch {
 
-// A storage found by a collection. Discarded after the lookup and never part of a report, because
-// it contains an address. Times are in microseconds since the epoch.
+// A storage found by a collection. Discarded after the lookup. Times are in microseconds since the
+// epoch.
 struct CollectedStorage {
     int device = 0;  // the index in "cuda:<index>"
     std::uint64_t address = 0;

@@ -7,6 +7,7 @@
 
 #include "analysis/analyze.h"
 #include "base/text.h"
+#include "watch/dead_addresses.h"
 #include "watch/known_findings.h"
 #include "watch/program_info.h"
 
@@ -81,9 +82,13 @@ void FindingReporter::report(CapturedCollection& captured,
         if (record.scan) {
             captured.signatures = signatures_by_storage(captured, findings);
         }
+        std::vector<report::DeadStorage> dead;
+        if (storages != nullptr) {
+            dead = dead_storages(captured, findings, *watch, observation.record);
+        }
         std::vector<SiteRequest> requests = take_site_requests(findings, storages);
         const std::shared_ptr<CollectionResult> result =
-            watch->add(observation.record, std::move(findings), captured.is_known);
+            watch->add(observation.record, std::move(findings), std::move(dead), captured.is_known);
 
         // Queue the lookup of allocation sites, then the notifications.
         site_lookup_.enqueue(watch, result, std::move(requests));

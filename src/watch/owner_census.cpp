@@ -22,7 +22,9 @@
 #include "capture/object_summary.h"
 #include "collector/tracked_objects.h"
 #include "device/device_memory.h"
+#include "device/device_selection.h"
 #include "python/references.h"
+#include "report/address_list.h"
 #include "retention/heap_graph.h"
 #include "retention/why_alive.h"
 #include "watch/captured_collection.h"
@@ -257,7 +259,34 @@ void drop_small(std::vector<LiveStorage>& storages, const CensusSettings& settin
         });
 }
 
-std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages) {
+// The first path of a storage; a pattern if the storage is counted with others.
+std::string path_of(const LiveStorage& counted) {
+    const bool is_single = counted.count == 1 && !counted.paths.empty();
+    return is_single ? counted.paths.front().text : path_pattern(counted);
+}
+
+using Addresses = std::unordered_map<std::string, std::vector<model::OwnedAddress>>;
+
+// The addresses of the largest storages on CUDA devices, by group_of(). `storages`: as from
+// held_storages(), which sorts them.
+Addresses addresses_of(std::span<const LiveStorage> storages) {
+    Addresses addresses;
+    std::size_t number = 0;
+    for (const LiveStorage& each : storages) {
+        const device::OwnerReading& reading = each.owner->reading;
+        const LiveStorage& counted = each.count == 0 ? *each.counted_with : each;
+        if (number == report::kMaxAddresses) {
+            break;
+        }
+        if (!counted.is_gone && reading.has_address && device::cuda_number(reading.device)) {
+            addresses[group_of(counted)].push_back({reading.storage, path_of(counted)});
+            ++number;
+        }
+    }
+    return addresses;
+}
+
+std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages, Addresses addresses) {
     std::unordered_map<std::string, std::size_t> indexes;
     std::vector<model::LiveOwner> groups;
     for (LiveStorage& storage : storages) {
@@ -274,6 +303,9 @@ std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages) {
             continue;
         }
         model::LiveOwner& group = groups.emplace_back();
+        if (const auto found = addresses.find(known->first); found != addresses.end()) {
+            group.storages = std::move(found->second);
+        }
         group.owner.type = storage.owner->type;
         group.owner.device = reading.device;
         group.owner.bytes = reading.bytes;
@@ -399,13 +431,12 @@ std::vector<OwnedStorage> owned_storages(device::OwnerRegistry& registry,
         if (is_new) {
             category->second = category_of(counted);
         }
-        const bool is_single = counted.count == 1 && !counted.paths.empty();
         owned.push_back({.device = each.owner->reading.device,
                          .storage = each.owner->reading.storage,
                          .bytes = each.owner->reading.bytes,
                          .type = each.owner->type,
                          .category = category->second,
-                         .path = is_single ? counted.paths.front().text : path_pattern(counted)});
+                         .path = path_of(counted)});
     }
     return owned;
 }
@@ -420,9 +451,10 @@ std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
                                           LiveOwners found) {
     const Census census(std::move(found), settings.devices);
     std::vector<LiveStorage> storages = held_storages(census, registry, settings);
+    Addresses addresses = addresses_of(storages);
     std::erase_if(storages,
                   [](const LiveStorage& each) { return each.count == 0 || each.is_gone; });
-    std::vector<model::LiveOwner> groups = group(storages);
+    std::vector<model::LiveOwner> groups = group(storages, std::move(addresses));
     std::erase_if(groups,
                   [&](const model::LiveOwner& each) { return each.bytes < settings.min_bytes; });
     std::stable_sort(

@@ -45,7 +45,7 @@ struct CensusSettings {
                                                         const CensusSettings& settings,
                                                         LiveOwners found);
 
-// A storage and its owner. Contains an address, so it is never part of a report.
+// A storage and its owner, for dump_snapshot().
 struct OwnedStorage {
     std::string device;
     std::uint64_t storage = 0;  // device::OwnerReading::storage

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // After a collection, looks up in torch's memory history where the owners of new findings were
-// allocated. Device addresses are stored only until the lookup (docs/design/devices.md).
+// allocated (docs/design/devices.md).
 //
 // REQUIRES (everything here): GIL held.
 #pragma once

@@ -373,8 +373,14 @@ std::vector<model::Finding> Watch::large_enough(std::vector<model::Finding> find
 
 std::shared_ptr<CollectionResult> Watch::add(const model::CollectionRecord& record,
                                              std::vector<model::Finding> findings,
+                                             std::vector<report::DeadStorage> dead,
                                              bool repeated) {
     findings = large_enough(std::move(findings));
+    std::erase_if(dead, [&findings](const report::DeadStorage& storage) {
+        return std::ranges::find(findings, storage.signature, &model::Finding::signature) ==
+               findings.end();
+    });
+    store_->add_dead(std::move(dead));
     auto result = std::make_shared<CollectionResult>();
     if (settings_.listeners.on_report) {
         result->found = findings;
@@ -567,6 +573,11 @@ void Watch::forget_freed_storages(bool by_collection) {
     if (!reported_.take_changed()) {
         return;
     }
+    store_->update_dead(
+        [this](const std::string& device, std::uint64_t storage) {
+            return reported_.contains(device, storage);
+        },
+        seconds_since_start(Clock::now()));
     const std::map<std::string, model::Collected> remaining = reported_.remaining();
     revise([&remaining](model::Finding& finding) {
         if (finding.collected == model::Collected::yes) {

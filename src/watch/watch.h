@@ -167,9 +167,10 @@ class Watch : public std::enable_shared_from_this<Watch> {
     }
 
     // Stores the classified findings of one collection, and schedules a write of the report file.
-    // `repeated`: as in ReportStore::add().
+    // `dead`: storages of these findings. `repeated`: as in ReportStore::add().
     [[nodiscard]] std::shared_ptr<CollectionResult> add(const model::CollectionRecord& record,
                                                         std::vector<model::Finding> findings,
+                                                        std::vector<report::DeadStorage> dead,
                                                         bool repeated);
     // Queues the calls to on_finding and on_report.
     void notify(const model::CollectionRecord& record,

@@ -151,8 +151,9 @@ bool JaxReader::read_buffer(PyObject* array, PyObject* device, OwnerReading& rea
     const bool is_ready = value(array, names_.is_ready).get() == Py_True;
     const OwnedRef address = is_ready ? value(array, names_.pointer) : OwnedRef();
     const std::optional<std::int64_t> known = integer(address.get());
-    reading.storage = known && *known != 0 ? static_cast<std::uint64_t>(*known)
-                                           : reinterpret_cast<std::uintptr_t>(array);
+    reading.has_address = known && *known != 0;
+    reading.storage = reading.has_address ? static_cast<std::uint64_t>(*known)
+                                          : reinterpret_cast<std::uintptr_t>(array);
     return true;
 }
 

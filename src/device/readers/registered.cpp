@@ -180,6 +180,7 @@ ReadOutcome RegisteredReader::read(PyObject* object, OwnerReading& reading) noex
             return ReadOutcome::failed;
         }
         if (reading.storage == 0) {
+            reading.has_address = false;
             reading.storage = reinterpret_cast<std::uintptr_t>(object);  // not shared
         }
         return reading.bytes == 0 ? ReadOutcome::owns_nothing : ReadOutcome::owns;

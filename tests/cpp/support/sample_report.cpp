@@ -88,6 +88,10 @@ model::Report make_hostile_report(const std::string& text) {
     account.holders = {live};
     report.memory_steps->front().device = text;
     report.memory_samples->front().device = report.memory_samples->front().source = text;
+    model::StorageAddresses& addresses = report.addresses->front();
+    addresses.device = addresses.category = text;
+    addresses.paths.assign(addresses.addresses.size(), text);
+    report.addresses->back().signature = text;
     model::DeviceRecord& device = report.device_records->front();
     device.device = device.name = device.uuid = device.pci_id = device.error = text;
     const auto spoil = [&text](std::vector<Reference>& references) {

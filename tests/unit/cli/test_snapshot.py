@@ -9,6 +9,7 @@ import sys
 import pytest
 from allocator import MIB, Allocator, frames
 
+import cyclewatch
 from cyclewatch.cli.failures import Status
 
 STEP = frames("/home/me/train.py:30 step", "/home/me/train.py:50 <module>")
@@ -51,16 +52,82 @@ def test_owners_come_from_another_file(command, snapshot, tmp_path):
     assert "   3.0 MiB  1 x 3.0 MiB            kept[0] ()" in joined.out
     assert "Owners of the live allocations:" not in command("snapshot", path).out
 
+    assert joined.out.startswith(
+        "Owners from owners.pickle, which must be of the same process: 1 of 3 live blocks, "
+        "3.0 MiB of 9.0 MiB\n\ncuda:0: "
+    )
+    counts = json.loads(command("snapshot", path, "--owners", "owners.pickle", "--json").out)
+    assert counts["owners_from"]["owned_blocks"] == 1
+
     refused = command("snapshot", path, "--owners", "other.pickle")
     assert refused.status == Status.FILE
-    assert "no owner in other.pickle has the address of a block of" in refused.err
+    assert "no owner in other.pickle has the address and the size of a block of" in refused.err
     assert "different processes, or the memory was freed between the two" in refused.err
     without = command("snapshot", path, "--owners", "torch.pickle")
     assert "torch.pickle has no owners; cyclewatch.dump_snapshot()" in without.err
-    (tmp_path / "report.json").write_text('{"schema": 1}')
-    report = command("snapshot", path, "--owners", "report.json")
-    assert "report.json is not a snapshot" in report.err
-    assert "reports contain no addresses; cyclewatch.dump_snapshot()" in report.err
+
+
+@pytest.fixture
+def report(snapshot):
+    """Writes a report about the first block of a snapshot, which another fixture writes."""
+
+    def write(name, **changes):
+        blocks = pickle.loads(snapshot("torch.pickle", 3).read_bytes())["segments"][0]["blocks"]
+        report = json.loads(cyclewatch.scan(devices="cuda").to_json())
+        group = {"device": "cuda:0", "bytes": 3 * MIB, "at": 0.0, "freed": False}
+        group |= {"signature": "", "category": "other", "paths": ["kept[0]"]}
+        report["addresses"] = [{**group, "addresses": [blocks[0]["address"]], **changes}]
+        report["processes"][0]["started_at"] = "2040-01-01T00:00:00.000Z"  # after the history
+        cyclewatch._native.load_report(json.dumps(report).encode(), name).save(name)
+        return name
+
+    return write
+
+
+@pytest.mark.parametrize("name", ["report.json", "report.html"])
+def test_owners_come_from_a_report(command, report, name):
+    joined = command("snapshot", "torch.pickle", "--owners", report(name))
+    assert joined.out.startswith(f"Owners from {name}, which must be of the same process: 1 of 3 ")
+    assert "   3.0 MiB  1 x 3.0 MiB            kept[0] (other)" in joined.out
+    assert "   6.0 MiB  2 x 3.0 MiB            not in the report" in joined.out
+    page = command("snapshot", "torch.pickle", "--owners", name, "-o", "-").out
+    assert f"<p>Owners from {name}, which must be of the same process: 1 of 3 live" in page
+    assert "<code>kept[0] (other)</code>" in page
+
+
+def test_unrelated_reports_are_refused(command, report):
+    refused = command("snapshot", "torch.pickle", "--owners", report("a.json", addresses=[7]))
+    assert refused.status == Status.FILE
+    assert "no owner in a.json has the address and the size of a block of torch" in refused.err
+    report("a.json", bytes=1)
+    assert command("snapshot", "torch.pickle", "--owners", "a.json").err == refused.err
+    with open("a.json", encoding="utf-8") as file:
+        stripped = file.read()
+    command("strip", "--source", "a.json", "-o", "b.json")
+    assert '"addresses"' in stripped
+    for name, message in (
+        ("b.json", "b.json contains no addresses: it found no storages on a CUDA device, an "),
+        ("text.json", "text.json"),
+    ):
+        with open("text.json", "w", encoding="utf-8") as file:
+            file.write('{"schema": 1}')
+        outcome = command("snapshot", "torch.pickle", "--owners", name)
+        assert (outcome.status, message in outcome.err) == (Status.FILE, True), outcome.err
+    assert "a.json is not a snapshot. If it is a report" in command("snapshot", "a.json").err
+
+
+def test_a_report_of_several_processes_has_no_addresses(command, report):
+    report("a.json")
+    with open("a.json", encoding="utf-8") as file:
+        other = json.load(file)
+    other["processes"][0]["pid"] += 1
+    with open("b.json", "w", encoding="utf-8") as file:
+        json.dump(other, file)
+    command("merge", "a.json", "b.json", "-o", "both.json")
+    outcome = command("snapshot", "torch.pickle", "--owners", "both.json")
+    assert (
+        "both.json contains no addresses: it covers 2 processes; use the report of" in outcome.err
+    )
 
 
 def test_two_snapshots_show_the_growth_first(command, snapshot):

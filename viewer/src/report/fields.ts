@@ -322,6 +322,18 @@ export interface MemorySamples {
     highest: number[]; // The largest number of bytes among the samples of the entry.
 }
 
+// Storages on a CUDA device that have the same size, and the same finding or equivalent paths.
+export interface StorageAddresses {
+    device: string; // The device: 'cuda:0'.
+    bytes: number; // Size of each storage in bytes.
+    at: number; // Seconds from the start of the watch to the search or census that found the storages; if `freed`, to when they were found to be freed.
+    freed: boolean; // True if the storages were unreachable and have been freed.
+    signature: string; // The signature of the finding, which may be that of a Variant; empty for reachable storages.
+    category: string; // As in LiveOwner, for reachable storages; otherwise empty.
+    addresses: number[]; // The addresses on the device.
+    paths: string[]; // For each address, the path to the reachable owner, as Path.text; empty if the storages are unreachable.
+}
+
 // All collections of one generation; in a merged report, of all processes.
 export interface GenerationTotals {
     generation: number; // The generation, as in `gc.callbacks`.
@@ -365,6 +377,7 @@ export interface Report {
     memory_steps?: MemorySteps[]; // The memory in use in the steps of the program, by process and device; missing if the program did not call Watch.step().
     collection_steps?: CollectionSteps[]; // The time that collections took in the steps of the program, by process; missing if the program did not call Watch.step().
     memory_samples?: MemorySamples[]; // The memory in use over time, by process and device, sampled while a watch with report files was active; missing if there are too few samples for a chart.
+    addresses?: StorageAddresses[]; // The addresses of storages on CUDA devices, for ``cyclewatch snapshot --owners``: for each process, at most 1,000 of reachable owners, the largest first, 1,000 of unreachable owners and the last 1,000 that were freed; missing if there are none, and if the report covers several processes.
     missing_ranks?: number[]; // Ranks of the job that sent no report, or none that can be read, in ascending order; missing if no rank is missing or the reports were merged from files.
     stats: Stats; // Statistics of the watch when the report was created.
     notes: string[]; // Sentences that describe which data was truncated or skipped.
