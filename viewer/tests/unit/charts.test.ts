@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, test } from "vitest";
-import { compare } from "../../src/ranks/diverging";
+import { compare, type Comparison } from "../../src/ranks/diverging";
 import { summary } from "../../src/ranks/overlay";
 import type { Report } from "../../src/report/schema";
 import { stretchesOf } from "../../src/timeline/curve";
@@ -199,6 +199,19 @@ test("processes that end at different times are compared as long as they run", (
         /^Rank 3, cuda:3 differs from the other 3 processes: .* The processes ended at different times, after 6.0 s to 20.0 s; each is compared with those that had not ended.$/i,
     );
     expect(compare(job(100, 101, 102))?.ended).toBeUndefined();
+
+    // Processes that have ended do not lower the median, and a tenth of the time is not unequal.
+    const ending = (...ends: number[]): Comparison | undefined => {
+        const made = job(...ends.map(() => 100));
+        made.memory_samples?.forEach((samples, i) => {
+            samples.times = [0, 1, ends[i] ?? 0];
+            samples.highest = [100, 100, 100];
+        });
+        return compare(made);
+    };
+    expect(ending(5, 5, 20)?.distances).toEqual([0, 0, 0]);
+    expect(ending(5, 5, 20)?.ended).toEqual([5, 20]);
+    expect(ending(18.5, 19, 20)?.ended).toBeUndefined();
 });
 
 test("only samples of the same kind are compared", () => {
