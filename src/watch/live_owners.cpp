@@ -100,8 +100,9 @@ void LiveOwners::find_held_by_c_code(device::OwnerRegistry& registry,
             add(object, reader);
         }
     };
-    if (registry.has_untracked_owners() ||
-        !collector::visit_reached_otherwise(ProgramRoots().list(), visit)) {
+    seem_held_by_c_code_ = !registry.has_untracked_owners() &&
+                           collector::visit_reached_otherwise(ProgramRoots().list(), visit);
+    if (!seem_held_by_c_code_) {
         find(registry, dead);
     }
     collector::release_scan_memory();

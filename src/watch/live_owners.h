@@ -28,6 +28,9 @@ class LiveOwners {
     // examined, keeps the others alive. REQUIRES: no Python code has run since that scan.
     void find_held_by_c_code(device::OwnerRegistry& registry, const collector::HeapScan& dead);
 
+    // True if find_held_by_c_code() left out the other owners.
+    [[nodiscard]] bool seem_held_by_c_code() const { return seem_held_by_c_code_; }
+
     [[nodiscard]] const std::vector<device::DetectedOwner>& owners() const { return owners_; }
     // The owners without a GC header, and the untracked containers that lead to them.
     [[nodiscard]] std::span<PyObject* const> untracked() const { return untracked_; }
@@ -41,6 +44,7 @@ class LiveOwners {
     std::vector<python::OwnedRef> held_;
     std::vector<device::DetectedOwner> owners_;
     std::vector<PyObject*> untracked_;
+    bool seem_held_by_c_code_ = false;
 };
 
 // Scans the heap, and finds the owners that are reachable. May throw std::bad_alloc.

@@ -383,16 +383,20 @@ std::vector<LiveStorage> held_storages(const Census& census,
     drop_small(storages, settings);
     find_library_holders(registry, storages);
     count_graph_nodes(registry, storages);
-    bool has_paths = find_all_paths(
-        storages,
-        census.live.objects(),
-        retention::library_references(registry, sharing_owners(census.read, objects)),
-        census.live.untracked(),
-        {},
-        settings);
+    const bool seem_unexplained = census.live.seem_held_by_c_code();
+    bool has_paths = true;
+    if (!seem_unexplained) {
+        has_paths = find_all_paths(
+            storages,
+            census.live.objects(),
+            retention::library_references(registry, sharing_owners(census.read, objects)),
+            census.live.untracked(),
+            {},
+            settings);
+    }
     std::vector<PyObject*> unexplained;
     for (const LiveStorage& each : storages) {
-        if (is_held_by_c_code(each)) {
+        if (seem_unexplained || is_held_by_c_code(each)) {
             unexplained.push_back(held_object(each));
         }
     }

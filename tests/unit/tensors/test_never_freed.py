@@ -356,6 +356,7 @@ def test_a_search_that_finds_nothing_names_what_c_code_holds(caplog):
     assert reachable is not None
 
 
+@needs_nodes
 def test_node_of_a_view_is_not_replaced():
     base = torch.ones(8, requires_grad=True) * 2
     view = base[:4]
