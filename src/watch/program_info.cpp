@@ -69,9 +69,10 @@ int rank() {
 }
 
 // With milliseconds, so that reports can be aligned with logs and traces.
-std::string utc_now() {
+std::string utc_at(Clock::time_point time) {
     using std::chrono::system_clock;
-    const auto now = std::chrono::floor<std::chrono::milliseconds>(system_clock::now());
+    const auto elapsed = std::chrono::duration_cast<system_clock::duration>(Clock::now() - time);
+    const auto now = std::chrono::floor<std::chrono::milliseconds>(system_clock::now() - elapsed);
     const std::time_t seconds = system_clock::to_time_t(now);
     const auto milliseconds = now.time_since_epoch().count() % 1000;
     std::tm parts{};
@@ -84,7 +85,7 @@ std::string utc_now() {
 
 }  // namespace
 
-model::ProgramInfo describe_program() {
+model::ProgramInfo describe_program(Clock::time_point started) {
     model::ProgramInfo program;
     program.script = script_name();
     program.pid = ::getpid();
@@ -92,7 +93,7 @@ model::ProgramInfo describe_program() {
     const std::string_view version = Py_GetVersion();
     program.python_version = version.substr(0, version.find(' '));
     program.cyclewatch_version = CYCLEWATCH_VERSION;
-    program.started_at = utc_now();
+    program.started_at = utc_at(started);
     program.strategy = collector::strategy_name(collector::strategy());
     return program;
 }

@@ -5,10 +5,12 @@
 #include <string>
 
 #include "model/report.h"
+#include "watch/clock.h"
 
 namespace cyclewatch::watch {
 
-[[nodiscard]] model::ProgramInfo describe_program();
+// `started`: when the watch started.
+[[nodiscard]] model::ProgramInfo describe_program(Clock::time_point started = Clock::now());
 
 // "cyclewatch-train-1234", or "cyclewatch-train-rank3-1234" if RANK is set.
 [[nodiscard]] std::string report_stem(const model::ProgramInfo& program);

@@ -55,7 +55,8 @@ Watch::~Watch() {
 }
 
 void Watch::open_store() {
-    program_ = describe_program();
+    counter_ = std::make_shared<StatsCounter>();
+    program_ = describe_program(counter_->started());
     step_ = -1;
     budget_ = Budget(settings_.budget);
     known_ = std::make_unique<KnownFindings>();
@@ -64,7 +65,6 @@ void Watch::open_store() {
     device_descriptions_ = {};
     step_sampler_ = {};
     samples_usage_ = false;
-    counter_ = std::make_shared<StatsCounter>();
     store_ = std::make_shared<report::ReportStore>(program_, settings_.devices.words());
     store_->set_unexamined(model::kStillRunning);
     examined_ = Examined::nothing;
