@@ -139,8 +139,11 @@ def test_what_a_collection_has_freed_is_found_in_the_history(device, watch):
     assert joined.sentence(joined.count([snapshot], "x")).endswith(
         ": 0 of 0 live blocks, 0 B of 0 B, and 1 block that was freed"
     )
-    # Without a history, or with times that do not fit, nothing is claimed.
+    # Without a history, or with a size or times that do not fit, nothing is claimed.
     assert snapshot_of(device, report, device_traces=[]).freed(0) == []
+    other_size = json.loads(report.to_json())
+    other_size["addresses"][0]["bytes"] -= 1
+    assert Snapshot(device.snapshot(), "x", ReportOwners(other_size)).freed(0) == []
     for change in (10_000_000, -20_000_000):  # of the times: later, and then earlier
         for event in device.traces[0]:
             event["time_us"] += change
@@ -201,13 +204,22 @@ def test_reported_storages_that_a_collection_frees_are_marked(device, watch):
     assert live(snapshot) == {}
 
 
-@pytest.mark.parametrize("copies", [1, 5])
-def test_each_storage_has_the_signature_of_its_finding(device, watch, copies):
+def nested(buffer, depth):
+    """The Buffer in lists."""
+    for _ in range(depth):
+        buffer = [buffer]
+    return buffer
+
+
+# Of more than 5,000 objects in equal cycles, only some are captured.
+@pytest.mark.parametrize(("copies", "depth"), [(1, 0), (5, 0), (40, 100)])
+def test_each_storage_has_the_signature_of_its_finding(device, watch, copies, depth):
     expected = {}
     for _ in range(2):  # the second time, the findings are known
         for kind in (Cache, Memo):
             for _ in range(copies):
-                kind(buffer := device.allocate(2 * MIB))
+                buffer = device.allocate(2 * MIB)
+                kind(nested(buffer, depth))
                 expected[buffer.facts["data_ptr"]] = kind.__name__
                 del buffer
         gc.collect()
