@@ -68,6 +68,15 @@ function dots(stack: Stack, { x, y }: Frame): SVGCircleElement[] {
     );
 }
 
+// The most that torch had allocated at one time, which is often between two steps. The largest so far,
+// so that the line never falls unless the program resets it.
+function peak(stack: Stack, { x, y }: Frame): SVGPathElement[] {
+    const corners = stack.points.flatMap(({ step, peak }) =>
+        peak === undefined ? [] : [`${place(x, step).toFixed(1)} ${place(y, peak).toFixed(1)}`],
+    );
+    return corners.length === 0 ? [] : [makeSvg("path", { class: "peak", d: `M${corners.join("L")}` })];
+}
+
 export class StackChart {
     readonly element = make("div", { class: "chart stack", tabindex: 0, role: "slider", "aria-label": "Steps" });
     #stack: Stack | undefined;
@@ -102,7 +111,7 @@ export class StackChart {
         const steps = stack.points.map(({ step }) => step);
         const frame: Frame = {
             x: { from: Math.min(...steps), to: Math.max(...steps), start: LEFT, end: width - RIGHT },
-            y: { from: 0, to: Math.max(1, ...stack.points.map(totalOf)), start: HEIGHT - BOTTOM, end: TOP },
+            y: { from: 0, to: Math.max(1, ...stack.points.map((point) => Math.max(totalOf(point), point.peak ?? 0))), start: HEIGHT - BOTTOM, end: TOP },
         };
         this.#frame = frame;
         this.element.replaceChildren(
@@ -112,6 +121,7 @@ export class StackChart {
                 ...stack.layers.map((_, layer) => area(stack, layer, frame)),
                 ...unknown(stack, frame),
                 axes(frame),
+                ...peak(stack, frame),
                 ...dots(stack, frame),
                 makeSvg("line", { class: "pointer", y1: TOP, y2: HEIGHT - BOTTOM, visibility: "hidden" }),
             ),

@@ -53,7 +53,9 @@ function overview(report: Report, stack: Stack): string {
 }
 
 function legend(stack: Stack): HTMLElement[] {
-    return stack.layers.map(({ kind, name }) => make("span", { class: `key layer-${kind}` }, name));
+    const layers = stack.layers.map(({ kind, name }) => make("span", { class: `key layer-${kind}` }, name));
+    const hasPeak = stack.points.some(({ peak }) => peak !== undefined);
+    return hasPeak ? [...layers, make("span", { class: "key peak" }, "peak of torch's allocations so far")] : layers;
 }
 
 function nameOf(report: Report, stack: Stack): string {

@@ -34,8 +34,17 @@ test("the chart over the steps has a layer for each use, and shows the split of 
     const page = await openReport("memory");
     const chart = page.getByRole("slider", { name: "Steps" });
     const names = ["dead in cycles", "parameters", "optimizer state", "gradients", "other allocations of torch"];
-    expect(await page.locator("#memory-steps .key").allTextContents()).toEqual([...names, "reserved by torch, but free"]);
+    const others = ["reserved by torch, but free", "peak of torch's allocations so far"];
+    expect(await page.locator("#memory-steps .key").allTextContents()).toEqual([...names, ...others]);
     expect(await chart.locator(".layer").count()).toBe(6);
+    // The peak rises in the first 19 of 239 steps, and stays below the 800 MiB that are reserved.
+    const path = (await chart.locator(".peak").getAttribute("d")) ?? "";
+    const corners = path.slice(1).split("L").map((corner) => ({ x: Number(corner.split(" ")[0]), y: Number(corner.split(" ")[1]) }));
+    const [left, right] = [corners[0]?.x ?? 0, corners.at(-1)?.x ?? 0];
+    const [below, above] = [corners[0]?.y ?? 0, corners.at(-1)?.y ?? 0];
+    expect(corners.find(({ y }) => y === above)?.x).toBeCloseTo(left + ((right - left) * 19) / 239, 0);
+    expect(above).toBeLessThan(below);
+    expect(above).toBeGreaterThan(12); // the top
     expect(await chart.locator(".exact").count()).toBe(6); // four censuses and two accounts
     await chart.focus();
     await page.keyboard.press("Home");
