@@ -126,6 +126,14 @@ TEST(Rules, CycleThatOnlyLibraryCodeStoresHasTheStatusLibrary) {
         Rules().judge(finding, version(""));
         EXPECT_EQ(finding.status, one.status) << finding.cut[0].location;
     }
+    model::Finding hidden = with_locations(kLibrary, attribute);
+    hidden.collected = model::Collected::uncollectable;
+    Rules().judge(hidden, version(""));
+    EXPECT_EQ(hidden.status, model::Status::fresh) << "the user's attribute closes the cycle";
+    hidden = with_locations(kLibrary, stored_by_library);
+    hidden.collected = model::Collected::uncollectable;
+    Rules().judge(hidden, version(""));
+    EXPECT_EQ(hidden.status, model::Status::library);
     model::Finding tie = with_locations(kLibrary, attribute);
     tie.tie = true;
     tie.alternatives = {attribute};

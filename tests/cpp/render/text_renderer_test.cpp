@@ -264,9 +264,15 @@ TEST(Text, EstimatesWhatTheFirstTwoFindingsFree) {
 
 TEST(Text, SaysAtLeastIfMemorySavedForBackwardIsFreedToo) {
     model::Report report = testing::make_sample_report();
+    EXPECT_THAT(render_text(report, 200), Not(HasSubstr(" kept at least ")));
+    report.findings.push_back(report.findings.back());
+    report.findings.back().unowned_bytes = 0;
+    EXPECT_THAT(render_text(report, 200), HasSubstr(" kept at least "));
+    EXPECT_THAT(render_text(report, 200), HasSubstr("references below frees 306 MiB."))
+        << "the share of the memory is not known";
     report.findings.resize(1);
     report.findings[0].unowned_bytes = 0;
-    EXPECT_THAT(render_text(report, 200), HasSubstr("at least"));
+    EXPECT_THAT(render_text(report, 200), HasSubstr(" kept at least "));
     EXPECT_THAT(render_text(report, 200), HasSubstr("below frees at least 256 MiB."));
     EXPECT_EQ(render_text(report, 200).find("below frees 256"), std::string::npos);
 }

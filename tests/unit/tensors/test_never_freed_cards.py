@@ -7,6 +7,7 @@ import weakref
 
 import pytest
 import torch
+import uncollectable
 
 import cyclewatch
 
@@ -110,3 +111,17 @@ def test_hook_of_a_node_is_named_after_the_parameter(only_finding):
     del cell.cell_contents
     gc.collect()
     assert weight() is None
+
+
+def test_parts_of_a_tensor_are_to_be_stacked(only_finding):
+    _, cut = uncollectable.part_computed_from_the_tensor()
+    finding = only_finding()
+    cut()
+    assert "Collect the parts in a list and call `torch.stack()`" in finding.advice
+
+    def stacked():
+        parts = [torch.ones(64)]
+        parts.append(parts[0] * torch.ones(64, requires_grad=True))
+        return weakref.ref(torch.stack(parts))
+
+    assert stacked()() is None
