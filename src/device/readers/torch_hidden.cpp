@@ -278,7 +278,6 @@ void TorchHidden::add_unwrapped_node(PyObject* owner,
                 refer(owner, leaf, name);
             }
         }
-        add_hooks(owner, node);
         const auto [offset, stride] = *layout_.next_nodes;
         const std::uintptr_t begin = word_at(node, offset);
         const std::uintptr_t end = word_at(node, offset + sizeof(std::uintptr_t));
