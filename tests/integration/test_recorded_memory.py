@@ -2,6 +2,7 @@
 """If torch is recording memory history, owners in new findings have an allocation site."""
 
 import json
+import re
 from pathlib import Path
 
 PROGRAM = Path(__file__).parent / "programs" / "recorded_memory.py"
@@ -64,13 +65,17 @@ def test_known_signature_is_not_looked_up_again(interpreter):
     assert answer["owners"] == [["Model", 5, LEAK]]
 
 
-def test_one_snapshot_per_collection_and_no_address_in_the_report(main_interpreter):
+def test_one_snapshot_per_collection_and_no_address_in_findings(main_interpreter):
     answer = answer_of(main_interpreter, "two_kinds_at_once")
     assert answer["owners"] == [["Model", 1, LEAK], ["Trainer", 1, LEAK]]
     assert answer["calls"]["snapshot"] == 1
     assert answer["addresses"]
+    report = json.loads(answer["json"])
+    assert [len(group["addresses"]) for group in report.pop("addresses")] == [1, 1]
+    page, listed = re.subn(r'"addresses":\[\{.*?\}\],(?=")', "", answer["html"], count=1)
+    assert listed == 1
     for address in set(answer["addresses"]):
-        assert address not in answer["json"] + answer["html"] + answer["card"]
+        assert address not in json.dumps(report) + page + answer["card"]
         assert format(int(address), "x") not in answer["json"]
 
 
