@@ -357,23 +357,38 @@ def test_a_search_that_finds_nothing_names_what_c_code_holds(caplog):
     assert reachable is not None
 
 
+def address_of_node(view):
+    """In memory: reading `grad_fn` would replace the node."""
+    in_tensor, in_data = torch_layout.torch_layout()["node_in_tensor"]
+    memory = torch_layout.Memory()
+    address = memory.word(memory.word(view._cdata + in_tensor) + in_data)
+    memory.close()
+    return address
+
+
 @needs_nodes
 def test_node_of_a_view_is_not_replaced():
     base = torch.ones(8, requires_grad=True) * 2
     view = base[:4]
     base.mul_(2)
-    in_tensor, in_data = torch_layout.torch_layout()["node_in_tensor"]
-    memory = torch_layout.Memory()
-
-    def node():
-        return memory.word(memory.word(view._cdata + in_tensor) + in_data)
-
-    before = node()
+    before = address_of_node(view)
     find()
-    assert node() == before
+    assert address_of_node(view) == before
     assert view.grad_fn.name() == "AsStridedBackward0"
-    assert node() != before
-    memory.close()
+    assert address_of_node(view) != before
+
+
+@needs_nodes
+def test_node_without_a_python_object_to_which_c_code_refers_counts_as_alive():
+    references, cut = uncollectable.view_of_a_parameter()
+    node = address_of_node(references[0]().transposed)
+    strong = ctypes.c_uint32.from_address(node + 8)
+    strong.value += 1
+    during = new_findings()
+    strong.value -= 1
+    assert during == []
+    assert len(new_findings()) == 1
+    cut()
 
 
 @needs_nodes
