@@ -404,14 +404,16 @@ def test_strip_removes_words_of_the_user(command, changed):
 
 
 @pytest.mark.parametrize("option", ["--source", "--paths", "--names"])
-def test_strip_removes_source(command, report, option):
+def test_strip_removes_source_and_addresses(command, report, option):
     assert "lambda tensor" in report.read_text()
     stripped = command("strip", option, report).out
     assert "lambda tensor" not in stripped
     cut = json.loads(stripped)["findings"][0]["cut"][0]
     assert "source" not in cut
+    original = json.loads(report.read_text())
+    assert original.pop("addresses")
+    assert "addresses" not in json.loads(stripped)
     if option == "--source":
-        original = json.loads(report.read_text())
         del original["findings"][0]["cut"][0]["source"]
         assert json.loads(stripped) == original
 
