@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pattern is a class of cycles, with the message texts that reports show for these cycles.
-// Patterns come from patterns.toml or a user's cyclewatch.toml; cyclewatch/settings/configuration_reader.py
-// checks both. docs/configuration.md explains the keys.
+// Patterns come from patterns.toml or a user's cyclewatch.toml;
+// cyclewatch/settings/configuration_reader.py checks both. docs/configuration.md explains the keys.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The folders by which origin_of_path() classifies files. Python determines them before a watch
-// starts (cyclewatch/code/code_roots.py), so that code that runs during a collection only looks them up.
+// starts (cyclewatch/code/code_roots.py), so that code that runs during a collection only looks
+// them up.
 #pragma once
 
 #include <string>

@@ -14,8 +14,9 @@
 
 namespace cyclewatch::collector {
 
-// Verifies where arrays store these references, once per process (cyclewatch/proofs/numpy_layout.py). Does
-// nothing if NumPy is not imported, and on free-threaded builds. RUNS PYTHON: only that module.
+// Verifies where arrays store these references, once per process
+// (cyclewatch/proofs/numpy_layout.py). Does nothing if NumPy is not imported, and on free-threaded
+// builds. RUNS PYTHON: only that module.
 void verify_arrays() noexcept;
 
 // A sentence that says why arrays are not followed; "" if the verification succeeded or has not

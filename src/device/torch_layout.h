@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where torch stores references inside its C++ objects, as cyclewatch/proofs/torch_layout.py has found by
-// experiment in this process. A kind of reference that is not `verified` must not be read.
+// Where torch stores references inside its C++ objects, as cyclewatch/proofs/torch_layout.py has
+// found by experiment in this process. A kind of reference that is not `verified` must not be read.
 #pragma once
 
 #include <cstddef>
