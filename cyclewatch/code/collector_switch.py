@@ -46,7 +46,7 @@ def _user_files() -> list[str]:
     while frame is not None:
         paths.append(os.path.abspath(frame.f_code.co_filename))
         frame = frame.f_back
-    own = os.path.dirname(__file__) + os.sep
+    own = os.path.dirname(os.path.dirname(__file__)) + os.sep
     return [
         path
         for path in dict.fromkeys(paths)
