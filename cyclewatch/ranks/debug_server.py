@@ -13,6 +13,7 @@ import os
 import socket
 import sys
 import time
+from types import FunctionType
 
 from torch._C._distributed_c10d import _register_handler
 from torch.distributed.debug._frontend import (
@@ -30,9 +31,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 _NAME = "cyclewatch"
-# torch copies its reference to the handler without the GIL, so the reference count may become wrong
-# by a few, and releases it after the end of the interpreter. The handler must never be deleted.
+# torch copies its reference to a handler without the GIL, so the reference count may become wrong
+# by a few, and releases it after the end of the interpreter. A handler must never be deleted.
 _SPARE_REFERENCES = 1 << 16
+# The module whose functions torch registers as handlers when its debug server is imported.
+_HANDLERS_OF_TORCH = "torch.distributed.debug._handlers"
 
 _TURN, _LONGEST_WAIT = 0.1, 2.0  # seconds, at exit
 
@@ -78,9 +81,10 @@ def register() -> None:
     if _is_registered:
         return
     _is_registered = True
-    handler = ctypes.py_object(_answer)
-    for _ in range(_SPARE_REFERENCES):
-        ctypes.pythonapi.Py_IncRef(handler)
+    own = vars(sys.modules.get(_HANDLERS_OF_TORCH, object)).values()
+    for handler in (_answer, *(each for each in own if isinstance(each, FunctionType))):
+        for _ in range(_SPARE_REFERENCES):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(handler))
     _register_handler(_NAME, _answer)
     atexit.register(_stop_worker_server)
 

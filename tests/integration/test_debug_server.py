@@ -2,10 +2,12 @@
 """The report on torch's debug server, while the program runs and when it exits."""
 
 import contextlib
+import importlib.util
 import json
 import os
 import subprocess
 import sys
+import textwrap
 import threading
 import urllib.error
 import urllib.request
@@ -13,8 +15,11 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("torch.distributed.debug")
+pytest.importorskip("torch.distributed")
 pytest.importorskip("jinja2")
+# Not imported here, because torch may then abort this process when it exits.
+if importlib.util.find_spec("torch.distributed.debug") is None:
+    pytest.skip("torch has no debug server", allow_module_level=True)
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).parent / "programs" / "debug_server.py"
@@ -149,3 +154,18 @@ def test_nothing_is_registered_unless_asked():
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False"]
+
+
+def test_program_exits_although_torch_releases_its_handlers_too_late():
+    # torch's registry deletes its own handlers after the end of the interpreter, which aborts if
+    # nothing else refers to them. That is the case if their module is still alive at the end.
+    code = """
+        import ctypes, cyclewatch
+        cyclewatch.distributed.debug_handler()
+        import torch.distributed.debug._handlers as module
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(module))
+    """
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
