@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import _thread
 import sys
+from types import ModuleType
 
 from cyclewatch.proofs.process_memory import WORD, Memory, UnverifiedError, check
 
@@ -414,6 +415,7 @@ _NAMES = {
 
 _layout: dict[str, Any] | None = None
 _MOST_ATTEMPTS = 3
+_LONGEST = 5.0  # seconds, instead of milliseconds
 _attempts = 0
 
 
@@ -434,16 +436,33 @@ def torch_layout() -> dict[str, Any]:
     "failures" contains a sentence for each kind that could not be verified. The experiments run
     once per process, in about 15 milliseconds; up to three times if they fail, because a mode of
     the program, such as anomaly detection, may be the reason. Returns an empty dict if torch is not
-    imported.
+    imported, or if the experiments have to wait until an import has ended.
     """
     global _layout, _attempts
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "autograd"):
         return {}
     if _layout is None or (_layout["failures"] and _attempts < _MOST_ATTEMPTS):
+        if _is_importing():
+            return {}
         _attempts += 1
         _layout = _in_new_thread(lambda: _examine(torch))
     return _layout
+
+
+def _is_importing() -> bool:
+    """Whether a thread is importing a module.
+
+    The experiments make torch import modules of its own, in another thread. It would wait for an
+    import that this thread has begun, which waits for the experiments.
+    """
+    for module in list(sys.modules.values()):
+        if isinstance(module, ModuleType):
+            # Not getattr(), which may run code of the module.
+            spec = object.__getattribute__(module, "__dict__").get("__spec__")
+            if getattr(spec, "_initializing", False):
+                return True
+    return False
 
 
 def _in_new_thread(function: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -466,7 +485,9 @@ def _in_new_thread(function: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         _thread.start_new_thread(run, ())
     except RuntimeError:  # the interpreter is ending, or there are too many threads
         return function()
-    done.acquire()
+    if not done.acquire(timeout=_LONGEST):
+        late = f"the experiments did not end within {_LONGEST} seconds"
+        return {"kinds": set(), "failures": [_sentence(sys.modules["torch"], "references", late)]}
     return results[0]
 
 

@@ -223,3 +223,30 @@ def test_view_opens_no_page_with_a_foreign_script(main_interpreter, tmp_path, ch
     assert opened != str(page)
     with open(opened, encoding="utf-8") as file:
         assert "alert(1)" not in file.read()
+
+
+def test_an_account_during_an_import_of_torch_does_not_wait_for_it(torch_interpreter):
+    # As an account at a tick of --census-every: the experiments make torch import modules, in a
+    # thread of their own.
+    outcome = torch_interpreter.run("""
+        import sys
+        import cyclewatch
+
+        imports = []
+
+        class Finder:
+            @staticmethod
+            def find_spec(name, path=None, target=None):
+                torch = sys.modules.get("torch")
+                if hasattr(getattr(torch, "autograd", None), "Function"):
+                    imports.append(name)
+                    if len(imports) in (50, 100, 150, 200):
+                        cyclewatch.memory("cpu")
+
+        sys.meta_path.insert(0, Finder)
+        import torch
+        sys.meta_path.remove(Finder)
+        from cyclewatch.proofs.torch_layout import memory_layout
+        print(len(imports) >= 200, "tensors" in memory_layout()["kinds"])
+    """)
+    assert outcome.stdout.split() == ["True", "True"]

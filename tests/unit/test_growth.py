@@ -70,7 +70,7 @@ def test_chain_of_objects_is_cut_between_them(frozen_heap, buffers_are_owners):
         kept[:] = [*kept, Record(number, list(kept))][-2:]
 
     # Long paths are cut in the middle, so that deep links belong to one group.
-    growing = run(record, steps=60).report().growing[0]
+    growing = run(record, steps=60, census_every=10).report().growing[0]
     assert re.match(r"clear `\.history` of each .*Record that is stored", growing.remedy)
 
 
