@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cyclewatch import _native
-from cyclewatch.snapshots.fields import integer, text
+from cyclewatch.snapshots.fields import integer, requested, text
 from cyclewatch.snapshots.owners import KEY, Owner, Owners
 from cyclewatch.snapshots.pickle_data import SnapshotFormatError
 from cyclewatch.snapshots.report_owners import ReportOwners
@@ -139,10 +139,11 @@ class Snapshot:
         """The recorded events of a device, oldest first."""
         for each in self._traces[device] if device < len(self._traces) else ():
             time = each.get("time_us") if isinstance(each, dict) else None
+            action = text(each, "action")
             yield Event(
-                text(each, "action"),
+                action,
                 integer(each, "addr", 0),
-                integer(each, "size", 0),
+                requested(each) if action == "oom" else integer(each, "size", 0),
                 integer(each, "device_free", 0),
                 float(time) if isinstance(time, int | float) else None,
                 self._stack(each),

@@ -15,6 +15,14 @@ _MAX_SIZE = 1 << 41
 _MAX_ADDRESS = 1 << 64
 
 
+def requested(data: Any) -> int:
+    """The size that a failed allocation requested, which may be more than any device has."""
+    value = data.get("size", 0) if isinstance(data, dict) else None
+    if type(value) is not int or not 0 <= value < _MAX_ADDRESS:
+        raise SnapshotFormatError("it is not a snapshot: 'size' is not a size")
+    return value
+
+
 def integer(data: Any, key: str, default: int | None = None) -> int:
     """A number that is not negative: an address, or at most 2 TiB.
 

@@ -97,8 +97,13 @@ def reason(failure: Failure, usage: Usage, settings: dict[str, object]) -> tuple
     """Why an allocation did not fit, and what to do. `usage` is the device's in the snapshot."""
     size, device_free = failure.event.size, failure.event.free
     usable = failure.usable
-    if max(usable.largest_free, device_free) >= size:
+    if usable.largest_free >= size:
         return "it would fit now, because memory was freed before the snapshot", ""
+    if device_free >= size:
+        return (
+            "the device had enough free memory when the allocation failed, but torch needed a "
+            "larger segment, or may only use a part of the device (memory fraction)"
+        ), ""
     if usage.largest_free >= size or usable.free + device_free < size <= usage.free + device_free:
         return "enough memory is free, but for other streams or private pools only", ""
     if usage.free + device_free >= size:

@@ -202,6 +202,22 @@ def test_an_allocation_that_did_not_fit_is_explained():
     assert "it would fit now" in text.describe(read(freed), 3)
 
 
+def failed(size, free):
+    """Describe a snapshot without segments: a request failed, with `free` on the device."""
+    event = {"action": "oom", "addr": 0, "size": size, "device_free": free, "stream": 0}
+    return text.describe(Snapshot({"segments": [], "device_traces": [[event]]}, "name"), 3)
+
+
+def test_memory_that_was_free_at_the_failure_was_not_enough():
+    shown = failed(6 * MIB, 15 * MIB)
+    assert "would fit" not in shown
+    assert "torch needed a larger segment, or may only use a part of the device" in shown
+
+
+def test_a_request_may_be_larger_than_any_device():
+    assert "1.0 PiB requested" in failed(1 << 50, 0)
+
+
 @pytest.mark.parametrize("segment", [{"stream": 5}, {"segment_pool_id": (0, 1)}])
 def test_memory_of_other_streams_and_pools_does_not_fit(segment):
     data = fragmented().snapshot()
