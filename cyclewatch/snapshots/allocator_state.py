@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cyclewatch import _native
-from cyclewatch.snapshots.fields import integer, requested, text
+from cyclewatch.snapshots.fields import MAX_REQUEST, integer, text
 from cyclewatch.snapshots.owners import KEY, Owner, Owners
 from cyclewatch.snapshots.pickle_data import SnapshotFormatError
 from cyclewatch.snapshots.report_owners import ReportOwners
@@ -125,6 +125,7 @@ class Snapshot:
         self.unowned = self._owners.unowned
         self._traces = _traces(data)
         self._allocated = self._allocation_times()
+        self._freed: dict[int, list[Block]] = {}
         self.segments = [self._segment(each) for each in data["segments"]]
         settings = data.get("allocator_settings")
         self.settings: dict[str, Any] = settings if isinstance(settings, dict) else {}
@@ -143,7 +144,9 @@ class Snapshot:
             yield Event(
                 action,
                 integer(each, "addr", 0),
-                requested(each) if action == "oom" else integer(each, "size", 0),
+                integer(each, "size", 0, MAX_REQUEST)
+                if action == "oom"
+                else integer(each, "size", 0),
                 integer(each, "device_free", 0),
                 float(time) if isinstance(time, int | float) else None,
                 self._stack(each),
@@ -152,9 +155,13 @@ class Snapshot:
 
     def freed(self, device: int) -> list[Block]:
         """The blocks of the history that were freed while their owners were unreachable."""
-        owners = self._owners
-        if not isinstance(owners, ReportOwners):
+        if not isinstance(self._owners, ReportOwners):
             return []
+        if device not in self._freed:  # a history may have millions of events
+            self._freed[device] = self._freed_blocks(device, self._owners)
+        return self._freed[device]
+
+    def _freed_blocks(self, device: int, owners: ReportOwners) -> list[Block]:
         allocated: dict[int, Event] = {}
         freed: dict[Listed, Block] = {}
         for event in self.events(device):

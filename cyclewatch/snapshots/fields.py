@@ -13,24 +13,18 @@ if TYPE_CHECKING:
 # More than any device has, and small enough that the sum of all sizes has 64 bits.
 _MAX_SIZE = 1 << 41
 _MAX_ADDRESS = 1 << 64
+# What a failed allocation requested may be more than any device has.
+MAX_REQUEST = (1 << 64) - 1
 
 
-def requested(data: Any) -> int:
-    """The size that a failed allocation requested, which may be more than any device has."""
-    value = data.get("size", 0) if isinstance(data, dict) else None
-    if type(value) is not int or not 0 <= value < _MAX_ADDRESS:
-        raise SnapshotFormatError("it is not a snapshot: 'size' is not a size")
-    return value
-
-
-def integer(data: Any, key: str, default: int | None = None) -> int:
-    """A number that is not negative: an address, or at most 2 TiB.
+def integer(data: Any, key: str, default: int | None = None, most: int = _MAX_SIZE) -> int:
+    """A number that is not negative: an address, or at most `most`, by default 2 TiB.
 
     Raises:
         SnapshotFormatError: `data` is not a dict, or has no such number and there is no default.
     """
     value = data.get(key, default) if isinstance(data, dict) else None
-    limit = _MAX_ADDRESS if key in ("address", "addr", "stream") else _MAX_SIZE
+    limit = _MAX_ADDRESS if key in ("address", "addr", "stream") else most
     if type(value) is not int or not 0 <= value <= limit:
         raise SnapshotFormatError(f"it is not a snapshot: {key!r} is missing or not a size")
     return value

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from cyclewatch._native import format_bytes
+from cyclewatch.snapshots.usage import blocks_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +22,7 @@ def count(snapshots: Sequence[Snapshot], path: str) -> dict[str, Any]:
     live = [
         block
         for snapshot in snapshots
-        for segment in snapshot.segments
-        for block in segment.blocks
+        for block in blocks_of(snapshot.segments)
         if block.state == "allocated"
     ]
     owned = [block for block in live if block.owner is not None]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import datetime
 from typing import NamedTuple
 
-from cyclewatch.snapshots.owners import DEAD, FROZEN, UNKNOWN, Owner, dead_text
+from cyclewatch.snapshots.owners import DEAD, FROZEN, REACHABLE, UNKNOWN, Owner, dead_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _owner(
     signature: str = group["signature"]
     if not signature:
         path = group["paths"][number] if group["paths"] else ""
-        return Owner(address, "reachable", f"{path or 'unknown'} ({group['category']})", "")
+        return Owner(address, REACHABLE, f"{path or 'unknown'} ({group['category']})", "")
     state, remedy = findings.get(signature, (DEAD, ""))
     state = DEAD if group["freed"] else state
     return Owner(address, state, dead_text(state, signature, remedy), signature)

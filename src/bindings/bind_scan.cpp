@@ -102,8 +102,7 @@ void bind_never_freed(py::module_& module) {
         py::arg("settle"),
         py::arg("known"),
         "`layout`: the result of cyclewatch.proofs.torch_layout.torch_layout(). `known`: storages "
-        "to omit, "
-        "to which the search adds those that it reports.");
+        "to omit, to which the search adds those that it reports.");
     module.def(
         "never_freed_or_live",
         [](const std::vector<std::string>& devices,
