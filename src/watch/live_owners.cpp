@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <new>
+#include <unordered_set>
+#include <vector>
 
 #include "collector/tracked_objects.h"
 #include "compat/features.h"
 #include "compat/frame_access.h"
+#include "python/guards.h"
 #include "python/stop_the_world.h"
 #include "watch/untracked_owners.h"
 
@@ -90,6 +94,31 @@ void LiveOwners::find(device::OwnerRegistry& registry, const collector::HeapScan
         UntrackedOwners untracked(registry);
         python::with_world_stopped([&] { untracked.find(objects.list(), dead); });
         untracked.move_to(held_, owners_, untracked_);
+    }
+    add_from_graphs(registry);
+}
+
+void LiveOwners::add_from_graphs(device::OwnerRegistry& registry) {
+    const python::GcPause pause;  // the library creates objects for the nodes and the tensors
+    std::unordered_set<PyObject*> known;
+    std::map<device::OwnerReader*, std::vector<PyObject*>> by_reader;
+    for (const device::DetectedOwner& owner : owners_) {
+        known.insert(owner.object);
+        if (!owner.reader->runs_user_code()) {
+            by_reader[owner.reader].push_back(owner.object);
+        }
+    }
+    std::vector<device::OwnerReference> references;
+    for (const auto& [reader, owners] : by_reader) {
+        reader->add_graph_references(owners, references);
+    }
+    for (const device::OwnerReference& each : references) {
+        PyObject* const target = each.reference.target;
+        in_graphs_.insert(target);
+        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(target));
+        if (reader != nullptr && known.insert(target).second) {
+            add(target, reader);
+        }
     }
 }
 

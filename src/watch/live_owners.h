@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reachable owners.
 //
-// REQUIRES (everything here): GIL held, outside of a collection. RUNS PYTHON: never.
+// REQUIRES (everything here): GIL held, outside of a collection. RUNS PYTHON: no user code.
 #pragma once
 
 #include <Python.h>
 
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 #include "collector/heap_scan.h"
@@ -19,8 +20,10 @@ namespace cyclewatch::watch {
 // Holds strong references to the owners, because reading an owner may run user code.
 class LiveOwners {
   public:
-    // Adds all owners except those that `dead`, a scan of all objects, found unreachable. Frees the
-    // memory that the scan kept for the next one. May throw std::bad_alloc.
+    // Adds all owners except those that `dead`, a scan of all objects, found unreachable. Reads the
+    // autograd graphs of these owners, and adds the tensors that only the graphs refer to: torch
+    // creates Python objects for them, which no list of objects contains before. Frees the memory
+    // that the scan kept for the next one. May throw std::bad_alloc.
     void find(device::OwnerRegistry& registry, const collector::HeapScan& dead);
 
     // Like find() after a scan with hidden references, whose result is `dead`, but leaves out the
@@ -32,6 +35,8 @@ class LiveOwners {
     [[nodiscard]] bool seem_held_by_c_code() const { return seem_held_by_c_code_; }
 
     [[nodiscard]] const std::vector<device::DetectedOwner>& owners() const { return owners_; }
+    // True if the autograd graph of an owner that find() added leads to `object`.
+    [[nodiscard]] bool is_in_graph(PyObject* object) const { return in_graphs_.contains(object); }
     // The owners without a GC header, and the untracked containers that lead to them.
     [[nodiscard]] std::span<PyObject* const> untracked() const { return untracked_; }
     // Borrowed. An owner is listed once per reference that a census holds: twice if user code
@@ -40,10 +45,12 @@ class LiveOwners {
 
   private:
     void add(PyObject* object, device::OwnerReader* reader);
+    void add_from_graphs(device::OwnerRegistry& registry);
 
     std::vector<python::OwnedRef> held_;
     std::vector<device::DetectedOwner> owners_;
     std::vector<PyObject*> untracked_;
+    std::unordered_set<PyObject*> in_graphs_;
     bool seem_held_by_c_code_ = false;
 };
 

@@ -11,6 +11,7 @@ from owners import Buffer
 
 import cyclewatch
 from cyclewatch import _native
+from cyclewatch.account import measurement
 
 pytestmark = pytest.mark.usefixtures("buffers_are_owners")
 
@@ -394,6 +395,36 @@ def test_tensors_of_a_kept_loss_are_held_by_its_list():
         ((32, 64), "saved for backward"): (4, path),
         ((), "activation"): (2, path.removesuffix(".grad_fn")),
     }
+    del losses
+
+
+OPERATIONS = {
+    "one saved result": (lambda tensor: (tensor * 2.0).tanh(), 1),
+    "chain of results": (lambda tensor: (tensor * 2.0).sigmoid().softmax(0).exp(), 3),
+    "saved argument": (lambda tensor: (tensor * 2.0).pow(2), 1),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("ask", ["live_owners", "memory"])
+def test_first_census_lists_the_tensors_that_only_a_graph_holds(name, ask):
+    torch = pytest.importorskip("torch")
+    operation, saved = OPERATIONS[name]
+    size = 10_007
+    losses = [operation(torch.ones(size, requires_grad=True)).sum() for _ in range(3)]
+
+    def census():
+        if ask == "memory":
+            owners = measurement.Memory("cpu", None).owners
+        else:
+            owners = cyclewatch.live_owners(1000, min_bytes=0)
+        return [
+            (each.category, each.count, each.nbytes) for each in owners if each.shape == (size,)
+        ]
+
+    first = census()
+    assert sorted(first)[-1] == ("saved for backward", 3 * (saved + 1), 12 * size * (saved + 1))
+    assert census() == first
     del losses
 
 
