@@ -134,6 +134,7 @@ class LiveOwner:
         "optimizer state",
         "saved for backward",
         "activation",
+        "held by C++",
         "other",
     ]: ...
     @property

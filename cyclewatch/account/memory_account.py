@@ -17,10 +17,12 @@ from cyclewatch.account.memory_lines import (
     FRAGMENTED,
     FRAGMENTED_STEP,
     FROZEN,
+    HELD_BY_CPP,
     NEVER_FREED,
     OTHERS,
     PENDING,
     PROCESSES,
+    REACHABLE,
     REST,
     DeviceUse,
     Entry,
@@ -55,6 +57,8 @@ _NEXT_STEPS = {
     "smaller batches if you do",
     "activation": "use torch.no_grad() if you do not train, torch.utils.checkpoint or smaller "
     "batches if you do",
+    HELD_BY_CPP: "no object that could be examined refers to these tensors, which may belong to a "
+    "torch.jit module; if not, cyclewatch.never_freed(settle=0) finds cycles of autograd nodes",
     PENDING: "the memory is free once the other stream has finished",
     CACHED: "nothing is lost: torch uses this memory for the next tensors, and "
     "torch.cuda.empty_cache() returns it to the device",
@@ -70,7 +74,7 @@ _NEXT_STEPS = {
 _USUAL_REST = 320 << 20
 
 # How a sentence names the memory of a line whose label begins with "reachable: ".
-_REACHABLE = {
+_IN_SENTENCES = {
     "saved for backward": "tensors saved for backward",
     "other": "other reachable tensors",
 }
@@ -358,7 +362,7 @@ def _verdict(account: MemoryAccount, entries: list[Entry], growing: Sequence[Gro
     key, _, size = chosen
     words = f"{start}, of which {format_bytes(size)} {_words(chosen)}{_after_colon(key, account)}"
     # What a program holds deserves a sentence even if something else is larger or avoidable.
-    reachable = [each for each in largest if each[1].startswith("reachable: ")]
+    reachable = [each for each in largest if each[0] in REACHABLE]
     second = max(reachable, key=lambda each: each[2], default=None)
     if second is None or chosen in reachable or second[2] < _NOTABLE * account.in_use:
         return words
@@ -376,7 +380,7 @@ def _unusual(entries: list[Entry], account: MemoryAccount) -> list[Entry]:
 
 def _words(entry: Entry) -> str:
     key, label, _ = entry
-    return _REACHABLE.get(key, label.removeprefix("reachable: "))
+    return _IN_SENTENCES.get(key, label.removeprefix("reachable: "))
 
 
 def _after_colon(key: str, account: MemoryAccount) -> str:

@@ -19,17 +19,19 @@ if TYPE_CHECKING:
 
 DEAD, FROZEN, NEVER_FREED = "dead", "frozen", "never freed"
 FRAGMENTED, CACHED, PENDING, CPP_ONLY = "fragmented", "cached", "pending", "C++ only"
+HELD_BY_CPP = "held by C++"  # a category of tensors
 PROCESSES, OTHERS, REST = "processes", "others", "rest"
 _MOST_PROCESSES = 4  # that are named
 FRAGMENTED_STEP = (
     "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or allocate the largest tensors first"
 )
-_REACHABLE = {
+REACHABLE = {
     "parameter": "parameters",
     "gradient": "gradients",
     "optimizer state": "optimizer state",
     "saved for backward": "saved for backward",
     "activation": "activations",
+    HELD_BY_CPP: "held by C++ only",
     "other": "other tensors",
 }
 
@@ -169,10 +171,14 @@ def _bounded(entries: list[Entry], in_use: int, unexplained: str) -> list[Entry]
 
 
 def _reachable_entries(owners: list[LiveOwner]) -> list[Entry]:
-    sizes = dict.fromkeys(_REACHABLE, 0)
+    sizes = dict.fromkeys(REACHABLE, 0)
     for owner in owners:
         sizes[owner.category] += owner.nbytes
-    return [(key, f"reachable: {_REACHABLE[key]}", size) for key, size in sizes.items() if size]
+    return [(key, _reachable_words(key), size) for key, size in sizes.items() if size]
+
+
+def _reachable_words(key: str) -> str:
+    return f"{'tensors' if key == HELD_BY_CPP else 'reachable:'} {REACHABLE[key]}"
 
 
 def _dead_entries(memory: Memory) -> list[Entry]:

@@ -28,7 +28,10 @@ CENSUS_METRICS = {
         "Tensors saved for the backward pass in the last census.",
     ),
     "cyclewatch/activation_bytes": ("bytes", "Activations in the last census."),
-    "cyclewatch/other_bytes": ("bytes", "All other reachable tensors in the last census."),
+    "cyclewatch/other_bytes": (
+        "bytes",
+        "All other reachable tensors in the last census, including those that only C++ code holds.",
+    ),
 }
 
 

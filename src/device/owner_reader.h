@@ -39,7 +39,9 @@ struct UnsharedObject {
 
 struct OwnerReading {
     std::string device;         // "cuda:0", "cpu"
-    std::uint64_t bytes = 0;    // of the whole storage, not of the view
+    std::uint64_t bytes = 0;    // of the whole storage, not of the view; watch/owner_readings.h
+                                // counts memory that overlaps other storages once
+    bool is_covered = false;    // all of its memory is counted with other storages
     std::uint64_t storage = 0;  // identifies a living storage (data pointer or handle): equal for
                                 // all views of a storage on a device
     bool has_address = true;    // false: `storage` is not an address on the device

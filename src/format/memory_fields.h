@@ -76,9 +76,9 @@ struct Fields<model::CategorySizes> {
         CYCLEWATCH_FIELD(parameter, "Parameters"),
         CYCLEWATCH_FIELD(gradient, "Gradients"),
         CYCLEWATCH_FIELD(optimizer_state, "State of optimizers"),
-        CYCLEWATCH_FIELD(saved_for_backward, "Tensors that only C++ code refers to"),
+        CYCLEWATCH_FIELD(saved_for_backward, "Tensors held by autograd graphs"),
         CYCLEWATCH_FIELD(activation, "Tensors computed from a tensor that requires a gradient"),
-        CYCLEWATCH_FIELD(other, "Other tensors"),
+        CYCLEWATCH_FIELD(other, "Other tensors, including those that only C++ code holds"),
     };
 };
 

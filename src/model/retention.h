@@ -84,12 +84,18 @@ enum class OwnerCategory : std::uint8_t {
     parameter,
     gradient,
     optimizer_state,
-    saved_for_backward,  // only the autograd graph or other C++ code holds it
+    saved_for_backward,  // held by an autograd graph that was read
     activation,          // computed from a tensor that requires a gradient
+    held_by_cpp,         // held only by C++ code that could not be read
     other,
 };
-inline constexpr std::array<std::string_view, 6> kOwnerCategoryWords{
-    "parameter", "gradient", "optimizer state", "saved for backward", "activation", "other"};
+inline constexpr std::array<std::string_view, 7> kOwnerCategoryWords{"parameter",
+                                                                     "gradient",
+                                                                     "optimizer state",
+                                                                     "saved for backward",
+                                                                     "activation",
+                                                                     "held by C++",
+                                                                     "other"};
 constexpr Words words_of(OwnerCategory) {
     return kOwnerCategoryWords;
 }

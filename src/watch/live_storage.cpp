@@ -129,7 +129,8 @@ bool is_in_graph(const model::RetentionPath& path) {
 }
 
 std::vector<LiveStorage> storages_of(const CapturedCollection& read,
-                                     std::span<PyObject* const> objects) {
+                                     std::span<PyObject* const> objects,
+                                     const LiveOwners& live) {
     std::vector<LiveStorage> storages(read.observation.storages.size());
     for (const PendingOwner& owner : read.owners) {
         LiveStorage& storage = storages[owner.storage];
@@ -148,8 +149,11 @@ std::vector<LiveStorage> storages_of(const CapturedCollection& read,
             storage.object = objects[owner.object];
         }
         storage.has_parameter = storage.has_parameter || parameter;
+        storage.is_in_graph = storage.is_in_graph || live.is_in_graph(objects[owner.object]);
     }
-    std::erase_if(storages, [](const LiveStorage& each) { return each.owner == nullptr; });
+    std::erase_if(storages, [](const LiveStorage& each) {
+        return each.owner == nullptr || each.owner->reading.is_covered;
+    });
     return storages;
 }
 
@@ -174,11 +178,14 @@ model::OwnerCategory category_of(const LiveStorage& storage) {
     if (!storage.paths.empty() && is_optimizer_state(storage.paths.front())) {
         return OwnerCategory::optimizer_state;
     }
-    // Autograd refers to the C++ tensor. Other C code, such as NumPy, refers to the tensor's Python
-    // object, and `has_library_holders` does not include such references.
-    if ((is_held_by_c_code(storage) && storage.has_library_holders) ||
+    if ((is_held_by_c_code(storage) && storage.is_in_graph) ||
         (!storage.paths.empty() && is_in_graph(storage.paths.front()))) {
         return OwnerCategory::saved_for_backward;
+    }
+    // C++ code refers to the C++ tensor. Other C code, such as NumPy, refers to the tensor's Python
+    // object, and `has_library_holders` does not include such references.
+    if (is_held_by_c_code(storage) && storage.has_library_holders) {
+        return OwnerCategory::held_by_cpp;
     }
     return is_computed(storage.object) ? OwnerCategory::activation : OwnerCategory::other;
 }

@@ -11,6 +11,7 @@
 #include "device/owner_registry.h"
 #include "model/retention.h"
 #include "watch/captured_collection.h"
+#include "watch/live_owners.h"
 
 namespace cyclewatch::watch {
 
@@ -21,6 +22,7 @@ struct LiveStorage {
     bool has_parameter = false;
     const PendingOwner* gradient = nullptr;  // the owner, if it is a gradient
     PyObject* gradient_of = nullptr;
+    bool is_in_graph = false;          // the graph of another live owner leads to an owner
     bool is_only_part = false;         // a part to which nothing else refers
     bool has_library_holders = false;  // also true if unknown
     std::size_t graph_nodes = 0;       // see model::LiveOwner
@@ -30,9 +32,11 @@ struct LiveStorage {
     bool is_gone = false;  // it has been released, or all of its paths are ignored
 };
 
-// The storages of the owners in `read`. `objects`: the owners' objects, borrowed.
+// The storages of the owners in `read`. `objects`: the owners' objects, borrowed. `live`: contains
+// them.
 [[nodiscard]] std::vector<LiveStorage> storages_of(const CapturedCollection& read,
-                                                   std::span<PyObject* const> objects);
+                                                   std::span<PyObject* const> objects,
+                                                   const LiveOwners& live);
 
 // True if `storage` belongs to a torch tensor, and C code is the only known holder of the tensor.
 [[nodiscard]] bool is_held_by_c_code(const LiveStorage& storage);

@@ -376,7 +376,7 @@ std::vector<LiveStorage> held_storages(const Census& census,
                                        device::OwnerRegistry& registry,
                                        const CensusSettings& settings) {
     const std::span<PyObject* const> objects = census.readings.objects();
-    std::vector<LiveStorage> storages = storages_of(census.read, objects);
+    std::vector<LiveStorage> storages = storages_of(census.read, objects, census.live);
     if (settings.known != nullptr) {
         drop_known(storages, *settings.known);
     }

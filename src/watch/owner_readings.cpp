@@ -5,8 +5,10 @@
 #include <bit>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "capture/object_summary.h"
+#include "watch/memory_ranges.h"
 
 namespace cyclewatch::watch {
 namespace {
@@ -47,11 +49,50 @@ void OwnerReadings::read(const std::vector<device::DetectedOwner>& owners) {
             objects_.push_back(owner.object);
         }
     }
+    unify_sizes();
+    count_overlaps_once();
     for (const UserOwner& owner : user_owners_) {
         objects_.push_back(owner.object.get());
     }
     if (known_ != nullptr) {
         count_unshared();
+    }
+}
+
+// Storages that start at the same address count as one, whose size is that of the largest.
+void OwnerReadings::unify_sizes() {
+    std::vector<model::Storage>& storages = collection_.observation.storages;
+    for (const PendingOwner& owner : collection_.owners) {
+        std::uint64_t& bytes = storages[owner.storage].bytes;
+        bytes = std::max(bytes, owner.reading.bytes);
+    }
+    for (PendingOwner& owner : collection_.owners) {
+        owner.reading.bytes = storages[owner.storage].bytes;
+    }
+}
+
+void OwnerReadings::count_overlaps_once() {
+    std::vector<model::Storage>& storages = collection_.observation.storages;
+    std::vector<MemoryRange> ranges(storages.size());
+    for (const PendingOwner& owner : collection_.owners) {
+        MemoryRange& range = ranges[owner.storage];
+        range.device = &storages[owner.storage].device;
+        range.start = owner.reading.storage;
+        range.bytes = owner.reading.has_address ? owner.reading.bytes : 0;
+        range.storage = owner.storage;
+        range.has_tensor = range.has_tensor || !owner.reading.shape.empty();
+    }
+    const std::vector<std::size_t> changed = count_once(ranges);
+    std::vector<bool> is_changed(storages.size());
+    for (const std::size_t storage : changed) {
+        is_changed[storage] = true;
+    }
+    for (PendingOwner& owner : collection_.owners) {
+        if (!changed.empty() && is_changed[owner.storage]) {
+            owner.reading.bytes = ranges[owner.storage].bytes;
+            owner.reading.is_covered = owner.reading.bytes == 0;
+            storages[owner.storage].bytes = owner.reading.bytes;
+        }
     }
 }
 

@@ -39,7 +39,9 @@ class OwnerReadings {
                   bool explained = false);
 
     // Reads all owners except those whose reader is user code. The remaining owners are kept alive,
-    // so that read_with_user_code() can read them. RUNS PYTHON: never.
+    // so that read_with_user_code() can read them. Memory that several storages overlap, such as
+    // parts of a NumPy array or of a mapped file, is counted with one of them: with a tensor rather
+    // than a storage that no tensor shows, then with the largest. RUNS PYTHON: never.
     void read(const std::vector<device::DetectedOwner>& owners);
     // Reads the remaining owners. RUNS PYTHON: user code, so borrowed references must not be used
     // afterwards.
@@ -71,6 +73,8 @@ class OwnerReadings {
     void complete(PendingOwner& owner, std::size_t position);
     const std::string& type_name_of(PyObject* owner);
     void count_unshared();
+    void unify_sizes();
+    void count_overlaps_once();
     std::size_t storage_index(const device::OwnerReading& reading);
 
     CapturedCollection& collection_;

@@ -3,6 +3,7 @@
 
 import asyncio
 import gc
+import io
 import sys
 import weakref
 
@@ -445,6 +446,53 @@ def test_memory_of_an_array_is_counted_once():
     found = [owner for owner in cyclewatch.live_owners(1000) if owner.shape == (1 << 18,)]
     assert [(owner.count, owner.nbytes) for owner in found] == [(1, 1 << 21)]
     assert tensors[0].shape == (1 << 18,)
+
+
+def test_overlapping_memory_is_counted_once():
+    torch = pytest.importorskip("torch")
+    numpy = pytest.importorskip("numpy")
+    array = numpy.ones(1_000_003)
+    kept = [torch.from_numpy(array[i:]) for i in range(4)]
+    kept += [
+        torch.from_numpy(array[:10]),
+        torch.frombuffer(memoryview(array)[7:], dtype=torch.int8),
+    ]
+    found = [owner for owner in cyclewatch.live_owners(1000) if "kept" in str(owner.held_by[0])]
+    assert [(each.count, each.nbytes) for each in found] == [(1, 8_000_024)]
+    assert len(kept) == 6
+
+
+def test_part_of_a_mapped_file_is_counted_with_its_tensor(tmp_path):
+    torch = pytest.importorskip("torch")
+    torch.save([torch.ones(100_003), torch.ones(100_019)], tmp_path / "saved.pt")
+    loaded = torch.load(tmp_path / "saved.pt", mmap=True)
+    file_size = (tmp_path / "saved.pt").stat().st_size
+    found = {each.shape: each for each in cyclewatch.live_owners(1000, min_bytes=0)}
+    rest = [
+        each
+        for each in cyclewatch.live_owners(1000, min_bytes=0)
+        if each.type == "torch.storage.UntypedStorage" and each.category == "held by C++"
+    ]
+    assert [found[each.shape].nbytes for each in loaded] == [400_012, 400_076]
+    assert found[100_003,].category == "other"
+    assert [each.nbytes for each in rest] == [file_size - 800_088]
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+def test_tensors_that_only_cpp_code_holds_are_not_saved_for_backward():
+    torch = pytest.importorskip("torch")
+    saved = io.BytesIO()
+    saved.write(torch.jit.script(torch.nn.Linear(1009, 1013)).save_to_buffer())
+    saved.seek(0)
+    module = torch.jit.load(saved)
+    gc.collect()
+    assert list(module.parameters())  # their Python objects live as long as the tensors
+    (found,) = (each for each in cyclewatch.live_owners(1000) if each.shape == (1013, 1009))
+    assert str(found.held_by[0]) == "C code of torch"
+    assert found.category == "held by C++"
+    account = dict(cyclewatch.memory("cpu").lines)
+    assert account["tensors held by C++ only"] >= found.nbytes
+    assert module.training
 
 
 def test_tensor_is_reported_instead_of_its_storage():

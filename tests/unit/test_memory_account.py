@@ -18,7 +18,7 @@ import cyclewatch
 from cyclewatch.account import measurement, memory_account
 from cyclewatch.account.device_use import TorchUse, torch_use
 from cyclewatch.account.gpu_processes import other_processes, process_name
-from cyclewatch.account.memory_lines import DeviceUse
+from cyclewatch.account.memory_lines import DEAD, DeviceUse
 
 pytestmark = pytest.mark.usefixtures("buffers_are_owners", "no_automatic_collection")
 
@@ -53,6 +53,18 @@ def test_tensors_that_are_not_resident():
     assert account.lines[-1][0] == "tensors that are not resident"
     assert account.lines[-1][1] < 0
     assert sum(size for _, size in account.lines) == account.in_use
+
+
+def test_dead_tensors_that_share_a_part_of_their_memory_are_counted_once():
+    torch = pytest.importorskip("torch")
+    buffer = bytearray(1 << 20)
+    for start in (0, 8, 16):
+        tensor = torch.frombuffer(memoryview(buffer)[start:], dtype=torch.int8)
+        tensor.me = tensor
+    del buffer, tensor
+    account = cyclewatch.memory("cpu")
+    dead = {key: size for key, _, size in account._entries}[DEAD]
+    assert dead == 1 << 20
 
 
 def test_the_card_and_its_forms():
@@ -183,6 +195,7 @@ def test_the_verdict_names_what_can_be_avoided_first():
     [
         ({"optimizer_state": 80, "parameter": 20}, "optimizer state: use an optimizer with a"),
         ({"saved_for_backward": 80}, "saved for backward: use torch.no_grad() if you do not"),
+        ({"held by C++": 80}, "80.0 MiB tensors held by C++ only: no object that could"),
         ({"activation": 80}, "activations: use torch.no_grad() if you do not train"),
         ({"gradient": 80}, "gradients: optimizer.zero_grad() frees gradients"),
         (

@@ -211,7 +211,7 @@ export interface LiveOwner {
     process: number; // Index of the process in `Report.processes`.
     owner: Owner; // One of the tensors; `count` is the number of storages.
     bytes: number; // Size of all storages in bytes, counting each once.
-    category: "parameter" | "gradient" | "optimizer state" | "saved for backward" | "activation" | "other"; // 'parameter', 'gradient', 'optimizer state', 'saved for backward' (referenced only by C++ code), 'activation' or 'other'.
+    category: "parameter" | "gradient" | "optimizer state" | "saved for backward" | "activation" | "held by C++" | "other"; // 'parameter', 'gradient', 'optimizer state', 'saved for backward' (held by an autograd graph), 'activation', 'held by C++' (only C++ code that cannot be examined refers to them) or 'other'.
     held_by: Path[]; // One or two paths to one of the tensors, as returned by :func:`why_alive`.
 }
 
@@ -281,9 +281,9 @@ export interface CategorySizes {
     parameter: number; // Parameters.
     gradient: number; // Gradients.
     optimizer_state: number; // State of optimizers.
-    saved_for_backward: number; // Tensors that only C++ code refers to.
+    saved_for_backward: number; // Tensors held by autograd graphs.
     activation: number; // Tensors computed from a tensor that requires a gradient.
-    other: number; // Other tensors.
+    other: number; // Other tensors, including those that only C++ code holds.
 }
 
 // The memory in use on a device in the steps of a process, in columns. For a long run, the columns are a sample: the steps are divided into groups of equal size, and each entry is the step of its group with the most memory in use. Of steps that take less than a few milliseconds, only some are recorded.
