@@ -11,6 +11,8 @@ const CATEGORIES = [
     ["other", "other tensors"],
 ] as const satisfies readonly (readonly [keyof CategorySizes, string])[];
 
+const CPP_ONLY = "held by C++"; // a line of an account, which a census counts as "other"
+
 export type Category = (typeof CATEGORIES)[number][0];
 
 export interface Knot {
@@ -37,7 +39,9 @@ export function knotsOf(report: Report, steps: MemorySteps): Knot[] {
         .filter(({ process, device, lines }) => process === steps.process && device === steps.device && lines.length > 0)
         .map(({ at, step, lines }): Knot => {
             const size = (category: string): number =>
-                lines.find(({ kind }) => kind.replaceAll(" ", "_") === category)?.bytes ?? 0;
+                lines
+                    .filter(({ kind }) => (kind === CPP_ONLY ? "other" : kind.replaceAll(" ", "_")) === category)
+                    .reduce((sum, { bytes }) => sum + bytes, 0);
             return { at: timeOf(steps, step, at), sizes: Object.fromEntries(CATEGORIES.map(([field]) => [field, size(field)])) as Knot["sizes"] };
         });
     const censuses = steps.censuses.map((census): Knot => ({ at: timeOf(steps, census.step, census.at), sizes: census }));

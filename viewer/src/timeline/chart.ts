@@ -3,7 +3,7 @@
 import { make, makeSvg } from "../page/dom";
 import { byteAxis } from "./byte_axis";
 import { area, band, outline, stretchesOf } from "./curve";
-import { drawMarks, mostSteps, type Mark } from "./marks";
+import { drawMarks, mostSteps, TEXT_HEIGHT, type Mark } from "./marks";
 import { moved, nearest } from "./pointing";
 import { byteRange, place, timeTicks, timeTickText, type Scale } from "./scale";
 import type { Series, Tooth } from "./series";
@@ -132,13 +132,13 @@ export class Chart {
         }
         const [from, to] = this.#range();
         const until = Math.max(this.#elapsed, series.teeth.at(-1)?.at ?? 0, series.samples?.times.at(-1) ?? 0);
-        this.#frame = {
-            x: { from: 0, to: until, start: LEFT, end: width - RIGHT },
-            y: { from, to, start: HEIGHT - BOTTOM, end: TOP },
-        };
-        const frame = this.#frame;
+        const x = { from: 0, to: until, start: LEFT, end: width - RIGHT };
+        const marks = this.#actions.marks(mostSteps(x));
+        const top = marks.length > 0 ? TEXT_HEIGHT + 4 : TOP;
+        const y = { from, to, start: HEIGHT - BOTTOM, end: top };
+        const frame = { x, y };
+        this.#frame = frame;
         const svg = makeSvg("svg", { width, height: HEIGHT, "aria-hidden": "true" }, axes(frame));
-        const { x, y } = frame;
         if (series.measured) {
             const stretches = stretchesOf(series);
             svg.append(
@@ -147,7 +147,7 @@ export class Chart {
                 makeSvg("path", { class: "used", d: outline(stretches, x, y) }),
             );
         }
-        svg.append(drawMarks(this.#actions.marks(mostSteps(x)), x, y));
+        svg.append(drawMarks(marks, x, y));
         svg.append(...series.teeth.map((tooth) => waitArea(tooth, series, frame)));
         svg.append(...series.teeth.map((tooth) => drop(tooth, series, frame)));
         this.element.replaceChildren(svg);

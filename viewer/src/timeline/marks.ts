@@ -12,6 +12,7 @@ export interface Mark {
 }
 
 const PIXELS_PER_STEP = 130;
+export const TEXT_HEIGHT = 16; // above the plot
 
 // At most `most` steps, at round numbers. The first recorded step that reaches a number is taken.
 function stepMarks(report: Report, process: number, most: number): Mark[] {
@@ -43,34 +44,49 @@ export function mostSteps(x: Scale): number {
     return Math.max(2, (x.end - x.start) / PIXELS_PER_STEP);
 }
 
-// The anchor of each mark's text: "start" on the right of its line, "end" on the left if there is no room on the right.
-// Null if the text of a step would overlap the one before.
-export function textAnchors(marks: readonly Mark[], x: Scale): ("start" | "end" | null)[] {
-    let free = x.start;
-    return marks.map(({ at, text, kind }) => {
-        const left = place(x, at);
-        const width = 7 * text.length;
-        const anchor = left + width < x.end ? "start" : "end";
-        if (kind !== "step") {
-            return anchor;
-        }
-        if ((anchor === "start" ? left : left - width) < free) {
-            return null;
-        }
-        free = anchor === "start" ? left + width : left;
-        return anchor;
-    });
+type Anchor = "start" | "end";
+
+interface Extent {
+    left: number;
+    right: number;
 }
 
+function extent({ at, text }: Mark, x: Scale, anchor: Anchor): Extent {
+    const line = place(x, at);
+    const width = 7 * text.length + 4;
+    return anchor === "start" ? { left: line, right: line + width } : { left: line - width, right: line };
+}
+
+// The anchor of each mark's text: "start" on the right of its line, "end" on the left. Null if the text would overlap
+// one that was placed before it: errors come before steps.
+export function textAnchors(marks: readonly Mark[], x: Scale): (Anchor | null)[] {
+    const taken: Extent[] = [];
+    const anchors: (Anchor | null)[] = marks.map(() => null);
+    const isFree = ({ left, right }: Extent): boolean =>
+        left >= x.start && right <= x.end && taken.every((each) => right <= each.left || left >= each.right);
+    for (const kind of ["oom", "step"] as const) {
+        for (const [index, mark] of marks.entries()) {
+            const anchor = (["start", "end"] as const).find((each) => isFree(extent(mark, x, each)));
+            if (mark.kind === kind && anchor !== undefined) {
+                anchors[index] = anchor;
+                taken.push(extent(mark, x, anchor));
+            }
+        }
+    }
+    return anchors;
+}
+
+// The texts are above the plot, so that nothing covers them.
 export function drawMarks(marks: readonly Mark[], x: Scale, y: Scale): SVGGElement {
     const group = makeSvg("g", { class: "marks", "aria-hidden": "true" });
     const anchors = textAnchors(marks, x);
     for (const [index, { at, text, kind }] of marks.entries()) {
         const left = place(x, at);
         const anchor = anchors[index] ?? null;
-        group.append(makeSvg("line", { class: kind, x1: left, x2: left, y1: y.end, y2: y.start }));
+        const top = anchor === null ? y.end : y.end - TEXT_HEIGHT;
+        group.append(makeSvg("line", { class: kind, x1: left, x2: left, y1: top, y2: y.start }));
         if (anchor !== null) {
-            const beside = { x: left + (anchor === "start" ? 4 : -4), y: y.end + (kind === "oom" ? 24 : 10) };
+            const beside = { x: left + (anchor === "start" ? 4 : -4), y: y.end - 4 };
             group.append(makeSvg("text", { class: kind, ...beside, "text-anchor": anchor }, text));
         }
     }

@@ -10,6 +10,7 @@ import { marksOf } from "./marks";
 import { allSeries, findingsOf, type Series, type Tooth } from "./series";
 
 const MOST_SERIES = 200;
+const NOT_SEARCHED = "collections not searched for tensors: over budget"; // a key of `Stats.skipped`
 // With fewer collections and scans, the cards say all that a chart would show.
 const FEWEST_POINTS = 5;
 
@@ -38,9 +39,28 @@ function unowned(tooth: Tooth): string {
         : "";
 }
 
-function overview(series: Series): string {
+// What may have freed memory, although the series shows nothing.
+function unexamined(report: Report, series: Series): string[] {
+    const objects = report.processes[series.process]?.unexamined ?? "";
+    return [
+        ...counts(report.stats.skipped[NOT_SEARCHED] ?? 0, "over budget"),
+        ...counts(report.omitted_collections, "omitted to limit the size of the report"),
+        ...(objects === "" ? [] : [objects]),
+    ];
+}
+
+function counts(collections: number, reason: string): string[] {
+    return collections === 0 ? [] : [`${counted(collections, "collection")} (${reason})`];
+}
+
+export function overview(report: Report, series: Series): string {
     if (series.teeth.length === 0) {
-        return "No collection has freed memory kept alive by cycles on this device.";
+        const gaps = unexamined(report, series);
+        const examined = gaps.length === 0 ? "" : " that was examined";
+        return (
+            `No collection${examined} has freed memory kept alive by cycles on this device.` +
+            (gaps.length === 0 ? "" : ` Not examined: ${gaps.join("; ")}.`)
+        );
     }
     return (
         `${totals(series.teeth)} of memory kept alive by cycles. Hover over one or use the arrow keys; ` +
@@ -150,7 +170,7 @@ export function drawTimeline(state: State): void {
     const readout = make("p", { class: "readout" });
     const chart = new Chart({
         point: (tooth) => {
-            readout.textContent = tooth ? describe(state.report, shown, tooth) : overview(shown);
+            readout.textContent = tooth ? describe(state.report, shown, tooth) : overview(state.report, shown);
             return readout.textContent;
         },
         pick: (tooth) => {
@@ -164,7 +184,7 @@ export function drawTimeline(state: State): void {
         title.textContent = chosen.measured
             ? `${chosen.device} memory over the run`
             : titleOf(chosen.teeth);
-        readout.textContent = overview(chosen);
+        readout.textContent = overview(state.report, chosen);
         // The sum of several processes is not the duration of any.
         chart.show(chosen, state.report.processes.length > 1 ? 0 : state.report.stats.elapsed);
         legend.replaceChildren(...keys(chosen, chart.floor));

@@ -6,7 +6,7 @@ import type { Report } from "../../src/report/schema";
 import { stretchesOf } from "../../src/timeline/curve";
 import { marksOf, textAnchors } from "../../src/timeline/marks";
 import { allSeries, findingsOf } from "../../src/timeline/series";
-import { describe, titleOf, totals } from "../../src/timeline/timeline";
+import { describe, overview, titleOf, totals } from "../../src/timeline/timeline";
 import { byteRange, byteTicks, byteTickTexts, place, timeTicks, timeTickText } from "../../src/timeline/scale";
 import { shades, shares } from "../../src/ranks/shares";
 import { golden } from "./golden";
@@ -127,6 +127,29 @@ test("a device with samples has a series without collections", () => {
     expect(series.at(-1)).toMatchObject({ device: "cuda:7", teeth: [], measured: true });
 });
 
+test("without freed memory, the timeline says what was not examined", () => {
+    const report = withSamples(golden(), "cuda:7", "allocated by torch");
+    const series = allSeries(report).at(-1);
+    if (series === undefined) {
+        throw new Error("no series");
+    }
+    const [process] = report.processes;
+    report.stats.skipped = {};
+    report.omitted_collections = 0;
+    report.processes = process === undefined ? [] : [{ ...process, unexamined: "" }];
+    expect(overview(report, series)).toBe("No collection has freed memory kept alive by cycles on this device.");
+    report.stats.skipped = { "collections not searched for tensors: over budget": 12, "census: over budget": 3 };
+    expect(overview(report, series)).toBe(
+        "No collection that was examined has freed memory kept alive by cycles on this device. " +
+            "Not examined: 12 collections (over budget).",
+    );
+    report.omitted_collections = 1;
+    report.processes = process === undefined ? [] : [{ ...process, unexamined: "the objects in older generations" }];
+    expect(overview(report, series)).toContain(
+        "Not examined: 12 collections (over budget); 1 collection (omitted to limit the size of the report); the objects in older generations.",
+    );
+});
+
 test("steps are marked at round numbers, and an out-of-memory error on its device", () => {
     const report = golden();
     const [recorded] = report.memory_steps ?? [];
@@ -146,14 +169,18 @@ test("steps are marked at round numbers, and an out-of-memory error on its devic
     expect(marksOf(report, 1, "cuda:0", 4)).toEqual([]);
 });
 
-test("the texts of steps do not overlap", () => {
+test("the texts of marks do not overlap", () => {
     const x = { from: 0, to: 100, start: 0, end: 1000 };
     const step = (at: number) => ({ at, text: "step 10", kind: "step" as const });
-    const oom = { at: 51, text: "out of memory", kind: "oom" as const };
-    // Each text is 49 pixels wide.
-    expect(textAnchors([step(50), step(52), step(55), step(59)], x)).toEqual(["start", null, "start", null]);
-    expect(textAnchors([step(50), oom], x)).toEqual(["start", "start"]);
+    const oom = (at: number) => ({ at, text: "out of memory", kind: "oom" as const });
+    // The text of a step is 53 pixels wide, that of an error 95.
+    expect(textAnchors([step(50), step(52), step(55), step(60)], x)).toEqual(["start", null, null, "start"]);
+    expect(textAnchors([step(50), step(54), step(57)], x)).toEqual(["start", null, "start"]);
     expect(textAnchors([step(88), step(96), step(99)], x)).toEqual(["start", null, "end"]);
+    // An error comes first. The text of a step may be on the other side of its line.
+    expect(textAnchors([step(50), oom(51)], x)).toEqual(["end", "start"]);
+    expect(textAnchors([step(94), oom(99)], x)).toEqual([null, "end"]);
+    expect(textAnchors([step(50), oom(48)], x)).toEqual([null, "start"]);
 });
 
 // Processes that hold the given bytes all the time.

@@ -119,6 +119,11 @@ test("an account is as exact as a census, also after the last step", () => {
     const exact = points.filter(({ measured }) => isExact(measured ?? {}));
     expect([...new Set(exact.map(({ step }) => step))]).toEqual([103, 108]);
 
+    made.memory = [account(9, line("other", 12), line("held by C++", 3)), account(4, line("other", 1))];
+    const others = stack(made);
+    expect(others.layers[0]?.kind).toBe("other");
+    expect((others.points.at(-1)?.sizes[0] ?? 0) / MIB).toBe(15);
+
     made.memory = [account(9, line("other", 12))];
     expect(stack(made).censuses).toBe(false);
 });
