@@ -31,6 +31,8 @@ def main(arguments: argparse.Namespace) -> int:
     if output is not None:
         outputs.refuse_to_replace(output, arguments.force)
     owners = None if arguments.owners is None else _owners(arguments.owners)
+    if arguments.ranks and len(arguments.files) < 2:
+        raise Failure("--ranks compares snapshots of several ranks; name at least two files")
     snapshots = [_read(path, owners) for path in arguments.files]
     compares_ranks = arguments.ranks or len(snapshots) > 2
     try:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cyclewatch.snapshots.report_owners import Listed
 
 MAX_BLOCKS = 4_000_000
+MAX_SMALL_REQUEST = 1 << 20  # kSmallSize of torch's allocator
 MAX_EVENTS = 4_000_000
 _MAX_DEVICES = 1024
 _MAX_FRAMES = 100  # of one stack
@@ -58,6 +59,7 @@ class Segment(NamedTuple):
     """Memory that the allocator has reserved. `pool` is the name of its pool.
 
     Only allocations on `stream` use it; those of a private pool also need to be of this pool.
+    `kind` is "small" or "large" if it serves only requests of up to 1 MiB, or only larger ones.
     """
 
     device: int
@@ -67,11 +69,16 @@ class Segment(NamedTuple):
     blocks: list[Block]
     is_private: bool = False
     stream: int = 0
+    kind: str = ""
 
     @property
     def is_in_use(self) -> bool:
         """Whether a block is not free."""
         return any(block.state != "free" for block in self.blocks)
+
+    def serves(self, size: int) -> bool:
+        """Whether a request of this size may use the segment."""
+        return self.kind in ("", "small" if size <= MAX_SMALL_REQUEST else "large")
 
 
 class Event(NamedTuple):
@@ -216,6 +223,7 @@ class Snapshot:
             converted,
             _is_private(data),
             integer(data, "stream", 0),
+            _kind(data),
         )
 
     def _block(self, data: Any, address: int, device: int) -> Block:
@@ -275,9 +283,13 @@ def _is_private(data: dict[str, Any]) -> bool:
     return any(_pool_numbers(data))
 
 
-def _pool(data: dict[str, Any]) -> str:
+def _kind(data: dict[str, Any]) -> str:
     kind = data.get("segment_type")
-    size = f"{kind} blocks" if kind in ("small", "large") else "all blocks"
+    return kind if kind in ("small", "large") else ""
+
+
+def _pool(data: dict[str, Any]) -> str:
+    size = f"{_kind(data) or 'all'} blocks"
     if not _is_private(data):
         return size
     name = ", ".join(str(each) for each in _pool_numbers(data)[:2] if isinstance(each, int))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from statistics import median_low
+from statistics import median
 from typing import NamedTuple
 
 from cyclewatch.snapshots.usage import by_stack
@@ -56,14 +56,14 @@ def changes(before: Snapshot, after: Snapshot) -> list[Change]:
 
 
 class Divergence(NamedTuple):
-    """How much one rank differs from the others.
+    """How much one rank differs from the median of all ranks, or from the other one of two.
 
     Attributes:
         rank: The name of the rank.
         nbytes: The rank's live bytes.
-        distance: The sum of the differences from the median, over all call stacks.
-        stacks: For each call stack that differs: (stack, the rank's bytes, the median of all
-            ranks), largest difference first.
+        distance: The sum of the differences, over all call stacks.
+        stacks: For each call stack that differs: (stack, the rank's bytes, the bytes with which
+            they are compared), largest difference first.
     """
 
     rank: str
@@ -73,25 +73,28 @@ class Divergence(NamedTuple):
 
 
 def divergences(snapshots: Sequence[Snapshot]) -> list[Divergence]:
-    """Compare each rank with the median of all ranks, most different first."""
+    """Compare each rank with the median of all ranks, most different first.
+
+    Two ranks are compared with each other; the one with more live bytes comes first.
+    """
     groups = [by_stack(snapshot.segments) for snapshot in snapshots]
     stacks: dict[Group, Stack | None] = {
         group: each.stack for found in groups for group, each in found.items()
     }
     sizes = [[found[key].nbytes if key in found else 0 for found in groups] for key in stacks]
-    medians = [median_low(row) for row in sizes]
     found = []
     for at, snapshot in enumerate(snapshots):
+        expected = [row[1 - at] if len(row) == 2 else int(median(row)) for row in sizes]
         differing = [
-            (stack, row[at], middle)
-            for stack, row, middle in zip(stacks.values(), sizes, medians, strict=True)
-            if row[at] != middle
+            (stack, row[at], other)
+            for stack, row, other in zip(stacks.values(), sizes, expected, strict=True)
+            if row[at] != other
         ]
         differing.sort(key=lambda each: -abs(each[1] - each[2]))
-        distance = sum(abs(mine - middle) for _, mine, middle in differing)
+        distance = sum(abs(mine - other) for _, mine, other in differing)
         nbytes = sum(row[at] for row in sizes)
         found.append(Divergence(rank_name(snapshot.name), nbytes, distance, differing))
-    return sorted(found, key=lambda each: -each.distance)
+    return sorted(found, key=lambda each: (-each.distance, -each.nbytes))
 
 
 def rank_name(path: str) -> str:

@@ -43,14 +43,15 @@ def describe(snapshots: Sequence[Snapshot], top: int, compares_ranks: bool) -> d
         ]
     }
     if compares_ranks:
+        reference = "other" if len(snapshots) == 2 else "median"
         described["ranks"] = [
             {
                 "rank": each.rank,
                 "allocated": each.nbytes,
                 "distance": each.distance,
                 "stacks": [
-                    {**_stack(stack), "bytes": mine, "median": middle}
-                    for stack, mine, middle in each.stacks[:top]
+                    {**_stack(stack), "bytes": mine, reference: other}
+                    for stack, mine, other in each.stacks[:top]
                 ],
             }
             for each in comparison.divergences(snapshots)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cyclewatch.account.memory_lines import FRAGMENTED_STEP
+from cyclewatch.snapshots.allocator_state import MAX_SMALL_REQUEST
 from cyclewatch.snapshots.usage import Usage, on_device, usage_of
 
 TYPE_CHECKING = False
@@ -63,7 +64,7 @@ class History:
                 self.points.append((at, change))
         if self.failures:
             last = self.failures[-1]
-            last.usable = _usable(snapshot, device, last.event.stream)
+            last.usable = _usable(snapshot, device, last.event)
         self._start_at(_requested(snapshot, device) - change)
 
     def _start_at(self, base: int) -> None:
@@ -79,11 +80,11 @@ class History:
         return max(self.points, key=lambda point: point[1], default=(0.0, 0))
 
 
-def _usable(snapshot: Snapshot, device: int, stream: int) -> Usage:
+def _usable(snapshot: Snapshot, device: int, event: Event) -> Usage:
     return usage_of(
         segment
         for segment in on_device(snapshot, device)
-        if segment.stream == stream and not segment.is_private
+        if segment.stream == event.stream and not segment.is_private and segment.serves(event.size)
     )
 
 
@@ -105,7 +106,9 @@ def reason(failure: Failure, usage: Usage, settings: dict[str, object]) -> tuple
             "larger segment, or may only use a part of the device (memory fraction)"
         ), ""
     if usage.largest_free >= size or usable.free + device_free < size <= usage.free + device_free:
-        return "enough memory is free, but for other streams or private pools only", ""
+        small = "small blocks (requests of up to 1 MiB)"
+        other = "large blocks" if size <= MAX_SMALL_REQUEST else small
+        return f"enough memory is free, but only for {other}, other streams or private pools", ""
     if usage.free + device_free >= size:
         if settings.get("expandable_segments"):
             remedy = "allocate the largest tensors first, or split the allocation"

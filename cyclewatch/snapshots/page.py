@@ -55,7 +55,7 @@ def page(described: dict[str, Any]) -> str:
         parts.append(f"<p>{_text(described['headline'])}</p>")
         parts += ["<h2>Changes, by call stack</h2>", _changes(described["changes"])]
     if "ranks" in described:
-        parts += ["<h2>Ranks, most different from the median first</h2>", _ranks(described)]
+        parts += ["<h2>Ranks, most different first</h2>", _ranks(described)]
     for snapshot in reversed(snapshots):
         if len(snapshots) > 1:
             parts.append(f"<h2>{_text(snapshot['file'])}</h2>")
@@ -185,19 +185,21 @@ def _changes(changes: Sequence[dict[str, Any]]) -> str:
 
 
 def _ranks(described: dict[str, Any]) -> str:
+    is_pair = len(described["ranks"]) == 2
+    key, name = ("other", "the other rank") if is_pair else ("median", "median")
     rows = [
         [
             _size(rank["allocated"]),
             _size(rank["distance"]),
             f"{_text(rank['rank'])}"
             + "".join(
-                f"<br>{_size(each['bytes'])}, median {_size(each['median'])}: {_stack(each)}"
+                f"<br>{_size(each['bytes'])}, {name} {_size(each[key])}: {_stack(each)}"
                 for each in rank["stacks"]
             ),
         ]
         for rank in described["ranks"]
     ]
-    return _table(["allocated", "from the median", "rank"], rows, 2)
+    return _table(["allocated", "difference" if is_pair else "from the median", "rank"], rows, 2)
 
 
 def _usages(usages: Iterable[dict[str, Any]], key: str) -> str:

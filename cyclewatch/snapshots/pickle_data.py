@@ -47,12 +47,20 @@ def load(data: bytes) -> Any:
     try:
         reader.run()
     except (IndexError, KeyError, struct.error):
+        if reader.at > len(data):
+            raise _truncated(data) from None
         raise SnapshotFormatError(f"the pickle is damaged at byte {reader.at:,}") from None
     except UnicodeDecodeError:
         raise SnapshotFormatError(
             f"the pickle has a string that is not UTF-8 at byte {reader.at:,}"
         ) from None
     return reader.stack[-1]
+
+
+def _truncated(data: bytes) -> SnapshotFormatError:
+    return SnapshotFormatError(
+        f"the pickle is truncated: it ends after {len(data):,} bytes, before its last opcode"
+    )
 
 
 def _check_start(data: bytes) -> None:
@@ -96,8 +104,9 @@ class _Reader:
         actions, data = _ACTIONS, self.data
         try:
             for _ in range(MAX_OPCODES):
-                opcode = data[self.at]
+                at = self.at
                 self.at += 1
+                opcode = data[at]
                 actions[opcode](self)
         except _Ended:
             if self._outer or len(self.stack) != 1:
@@ -109,7 +118,7 @@ class _Reader:
         """The next `count` bytes."""
         start, self.at = self.at, self.at + count
         if self.at > len(self.data):
-            raise SnapshotFormatError(f"the pickle is truncated at byte {len(self.data):,}")
+            raise _truncated(self.data)
         return self.data[start : self.at]
 
     def push(self, value: object) -> None:

@@ -254,38 +254,46 @@ def _change_lines(rows: Sequence[Change], top: int) -> list[str]:
 
 
 def describe_ranks(snapshots: Sequence[Snapshot], top: int) -> str:
-    """The ranks, most different from the median first, and the call stacks that differ."""
+    """The ranks, most different first, and the call stacks that differ."""
     found = comparison.divergences(snapshots)
-    most = found[0]
+    most, *others = found
+    names = f"{most.rank} and {others[0].rank}" if len(found) == 2 else f"All {len(found)} ranks"
     if most.distance == 0:
-        return f"All {len(found)} ranks have the same live bytes for each call stack."
+        return f"{names} have the same live bytes for each call stack."
+    size = format_bytes(most.distance)
+    if len(found) == 2:
+        reference, first = others[0].rank, f"{most.rank} differs from {others[0].rank} by {size}"
+    else:
+        reference = "median"
+        first = f"{most.rank} differs most from the median of {len(found)} ranks, by {size}"
     width = max(len(each.rank) for each in found)
     lines = [
-        f"  {each.rank:<{width}}  {format_bytes(each.nbytes):>9} allocated, "
-        f"{format_bytes(each.distance)} from the median"
+        f"  {each.rank:<{width}}  {format_bytes(each.nbytes):>9} allocated"
+        + (f", {format_bytes(each.distance)} from the median" if len(found) > 2 else "")
         for each in found
     ]
     return "\n\n".join(
         [
-            f"{most.rank} differs most from the median of {len(found)} ranks, by "
-            f"{format_bytes(most.distance)}: {_largest(most)}",
+            f"{first}: {_largest(most)}",
             "\n".join(["Ranks:", *lines]),
-            "\n".join([f"Call stacks of {most.rank} that differ:", *_rank_lines(most, top)]),
+            "\n".join(
+                [f"Call stacks of {most.rank} that differ:", *_rank_lines(most, reference, top)]
+            ),
         ]
     )
 
 
 def _largest(divergence: Divergence) -> str:
-    stack, mine, middle = divergence.stacks[0]
-    return f"{signed(mine - middle)} at {location(stack)}"
+    stack, mine, other = divergence.stacks[0]
+    return f"{signed(mine - other)} at {location(stack)}"
 
 
-def _rank_lines(divergence: Divergence, top: int) -> list[str]:
+def _rank_lines(divergence: Divergence, reference: str, top: int) -> list[str]:
     lines = []
-    for stack, mine, middle in divergence.stacks[:top]:
+    for stack, mine, other in divergence.stacks[:top]:
         first, *callers = _stack_lines(stack)
-        amounts = f"{format_bytes(mine)}, median {format_bytes(middle)}"
-        lines.append(f"  {signed(mine - middle):>10}  {amounts}  {first}")
+        amounts = f"{format_bytes(mine)}, {reference} {format_bytes(other)}"
+        lines.append(f"  {signed(mine - other):>10}  {amounts}  {first}")
         lines += [_INDENT + caller for caller in callers]
     if len(divergence.stacks) > top:
         lines.append(f"  and {len(divergence.stacks) - top:,} more")

@@ -202,6 +202,26 @@ def test_an_allocation_that_did_not_fit_is_explained():
     assert "it would fit now" in text.describe(read(freed), 3)
 
 
+@pytest.mark.parametrize(
+    ("request_size", "kept", "other"),
+    [
+        (MIB, [38 * MIB, MIB, 1], "large blocks"),
+        (MIB + 512, [MIB] * 40, "small blocks (requests of up to 1 MiB)"),
+    ],
+)
+def test_blocks_of_the_pool_for_other_sizes_do_not_fit(request_size, kept, other):
+    """Requests of up to 1 MiB come from segments of their own."""
+    allocator = Allocator(capacity=40 * MIB)
+    blocks = [allocator.malloc(size) for size in kept]
+    with pytest.raises(MemoryError):
+        allocator.malloc(request_size)
+    for block in blocks[:1] if kept[0] > MIB else blocks:
+        allocator.free(block)
+    shown = text.describe(read(allocator), 3)
+    assert "would fit" not in shown
+    assert f"enough memory is free, but only for {other}, other streams or private" in shown
+
+
 def failed(size, free):
     """Describe a snapshot without segments: a request failed, with `free` on the device."""
     event = {"action": "oom", "addr": 0, "size": size, "device_free": free, "stream": 0}
@@ -227,7 +247,10 @@ def test_memory_of_other_streams_and_pools_does_not_fit(segment):
         for event in trace:
             event["size"] = 8 * MIB if event["action"] == "oom" else event["size"]
     shown = text.describe(Snapshot(data, "name"), 3)
-    assert "enough memory is free, but for other streams or private pools only" in shown
+    assert (
+        "but only for small blocks (requests of up to 1 MiB), other streams or private pools"
+        in shown
+    )
     assert "would fit" not in shown
 
 
@@ -308,7 +331,19 @@ def test_the_rank_that_differs_is_named():
         "rank 2 differs most from the median of 4 ranks, by 6.0 MiB: "
         "+6.0 MiB at /home/me/train.py:31 in step"
     )
-    assert "same live bytes" in text.describe_ranks(snapshots[:2], 5)
+    assert text.describe_ranks(snapshots[:2], 5) == (
+        "rank 0 and rank 1 have the same live bytes for each call stack."
+    )
+
+
+def test_the_median_of_an_even_number_of_ranks_is_between_the_middle_two():
+    snapshots = []
+    for size in (2, 4, 8, 20):
+        allocator = Allocator()
+        allocator.malloc(size * MIB, STEP)
+        snapshots.append(read(allocator))
+    first = comparison.divergences(snapshots)[0]
+    assert [(mine, middle) for _, mine, middle in first.stacks] == [(20 * MIB, 6 * MIB)]
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,17 @@ def test_ranks_are_compared(command, snapshot):
     outcome = command("snapshot", *files)
     assert outcome.out.startswith("rank 1 differs most from the median of 3 ranks, by 6.0 MiB")
     two = command("snapshot", "--ranks", *files[:2])
-    assert two.out.startswith("rank 1 differs most from the median of 2 ranks")
+    assert two.out.startswith("rank 1 differs from rank 0 by 6.0 MiB: +6.0 MiB at ")
+    assert "median" not in two.out
+    described = json.loads(command("snapshot", "--ranks", "--json", *files[:2]).out)["ranks"]
+    [stack] = described[0]["stacks"]
+    assert stack["bytes"] - stack["other"] == described[0]["distance"] == 6 << 20
+    command("snapshot", "--ranks", *files[:2], "-o", "ranks.html")
+    with open("ranks.html", encoding="utf-8") as page:
+        assert ", the other rank " in page.read()
+    one = command("snapshot", "--ranks", files[0])
+    assert one.status != 0
+    assert "--ranks compares snapshots of several ranks; name at least two files" in one.err
     assert json.loads(command("snapshot", "--json", *files).out)["ranks"][0]["rank"] == "rank 1"
 
 
