@@ -47,9 +47,14 @@ class Change(NamedTuple):
         return "same" if before == after else "grown" if after > before else "shrunk"
 
 
+def lists_live_tensors(report: cyclewatch.Report) -> bool:
+    """Whether the report contains a census, possibly without tensors."""
+    return bool(report.censuses or report.live_owners)
+
+
 def live_growths(before: cyclewatch.Report, after: cyclewatch.Report) -> list[Growth]:
     """The groups of live tensors that have grown; empty unless both reports list live tensors."""
-    if not before.live_owners or not after.live_owners:
+    if not lists_live_tensors(before) or not lists_live_tensors(after):
         return []
     return Census(after.live_owners).diff(Census(before.live_owners))
 

@@ -37,13 +37,25 @@ def main(arguments: argparse.Namespace) -> int:
         data["memory"] = [_account_data(account) for account in accounts]
         terminal.raw(json.dumps(data, indent=1) + "\n")
     else:
-        terminal.show(_table(by_kind))
+        has_census = comparison.lists_live_tensors(before) and comparison.lists_live_tensors(after)
+        terminal.show(_table(by_kind) if changes else _without_findings(growths, has_census))
         if growths:
             terminal.show("\n".join(["", "Live tensors that have grown:", *_live_lines(growths)]))
         for account in accounts:
             terminal.show(f"\n{account}")
     worse = by_kind["new"] or by_kind["grown"]
     return Status.NO if arguments.fail and worse else Status.OK
+
+
+def _without_findings(growths: list[Growth], has_census: bool) -> str:
+    """The first line if neither report has findings."""
+    if not has_census:
+        return "No findings in either report."
+    if not growths:
+        return "No live tensors have grown; no findings in either report."
+    size = _native.format_bytes(sum(each.nbytes for each in growths))
+    groups = f"{len(growths)} group{'s' * (len(growths) != 1)}"
+    return f"Live tensors: +{size} in {groups}; no findings in either report."
 
 
 def _table(by_kind: dict[str, list[Change]]) -> str:
