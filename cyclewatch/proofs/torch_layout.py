@@ -150,6 +150,36 @@ class _Experiments:
             except UnverifiedError:
                 continue
 
+    def standalone_saved(self) -> None:
+        """Tensors that Python code saves, as torch.utils.checkpoint does with its arguments."""
+        make = getattr(self._torch._C._autograd, "_make_saved_tensor", None)
+        if make is None:  # before torch 2.13
+            return
+        leaf = self._leaf()
+        outputs = [leaf * leaf for _ in range(_COPIES)]
+        of_nodes = [output.grad_fn._raw_saved_self for output in outputs]
+        before = leaf._use_count()
+        own = [make(leaf, is_output=False) for _ in range(_COPIES)]
+        check(leaf._use_count() == before + _COPIES, "the count of a tensor that Python code saved")
+        check(all(each.data is leaf for each in own), "a tensor that Python code saved")
+        # The object of a tensor that a node saved does not own it.
+        kind = type(own[0])
+        check(type(of_nodes[0]) is kind, "the type of saved tensors")
+        count = kind.__basicsize__ // WORD
+        words, others = (
+            [self._memory.words(id(each), count) for each in objects] for objects in (own, of_nodes)
+        )
+        places = [
+            i
+            for i in range(2, count)
+            if len({each[i] for each in words}) == len({each[i] for each in others}) == 1
+            and words[0][i] != others[0][i]
+        ]
+        check(len(places) == 1, "what distinguishes a tensor that Python code saved")
+        self.layout["standalone_saved"] = (id(kind), places[0] * WORD, words[0][places[0]])
+        own.clear()
+        check(leaf._use_count() == before, "the count of a tensor that Python code saved")
+
     def stale_views(self) -> None:
         """The node of a tensor, in memory: reading `grad_fn` of some views makes another node."""
         leaf = self._leaf()
@@ -394,6 +424,7 @@ _KINDS = (
     ("unwrapped_nodes", ("stale_views",)),
     ("copied_slices", ("unwrapped_nodes",)),
     ("saved", ("nodes",)),
+    ("standalone_saved", ("saved",)),
     ("packed", ("saved",)),
     ("post_accumulate", ("tensors",)),
     ("node_hooks", ("nodes",)),
@@ -407,6 +438,7 @@ _NAMES = {
     "unwrapped_nodes": "the references of autograd nodes without a Python object",
     "copied_slices": "the autograd node of an operation that changed a view",
     "saved": "tensors saved for backward",
+    "standalone_saved": "tensors that Python code saved for backward",
     "packed": "hooks of saved tensors",
     "post_accumulate": "post-accumulate-grad hooks",
     "node_hooks": "hooks of autograd nodes",

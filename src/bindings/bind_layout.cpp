@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -52,6 +53,12 @@ device::TorchLayout layout_from(const py::dict& found) {
     }
     if (layout.saved) {
         layout.saved_in_wrapper = found["saved_in_wrapper"].cast<std::size_t>();
+    }
+    if (kinds.contains("standalone_saved") && found.contains("standalone_saved")) {
+        const auto [type, offset, word] =
+            found["standalone_saved"]
+                .cast<std::tuple<std::uintptr_t, std::size_t, std::uintptr_t>>();
+        layout.standalone_saved = {type, offset, word};
     }
     if (kinds.contains("packed")) {
         layout.saved_nodes = found["saved_nodes"].cast<std::vector<std::size_t>>();

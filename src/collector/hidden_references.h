@@ -26,6 +26,10 @@ struct HiddenReference {
     std::uint32_t index = 0;
     // tp_traverse of the holder visits this reference, so that only its label is new.
     bool is_visited = false;
+    // tp_traverse visits this reference once no other C++ object refers to the holder or target.
+    bool is_visited_unless_shared = false;
+    // Refers to the C++ object of the target, and not to its Python object.
+    bool is_to_cpp_object = true;
 };
 
 // A Python object and the C++ object that it wraps count as one object. `references` must be

@@ -35,11 +35,18 @@ struct TorchLayout {
     // operation that has changed the view. Only CopySlices refers to that node. The offset is 0 if
     // unknown.
     std::pair<std::uintptr_t, std::size_t> copy_slices;
-    bool saved = false;                    // tensors saved for backward, without hooks
-    bool post_accumulate = false;          // post-accumulate-grad hooks of a tensor
-    std::size_t node_in_wrapper = 0;       // in the Python object of a C++ node
-    std::size_t node_in_function = 0;      // in a torch._C._FunctionBase
-    std::size_t saved_in_wrapper = 0;      // the SavedVariable of a SavedTensor
+    bool saved = false;                // tensors saved for backward, without hooks
+    bool post_accumulate = false;      // post-accumulate-grad hooks of a tensor
+    std::size_t node_in_wrapper = 0;   // in the Python object of a C++ node
+    std::size_t node_in_function = 0;  // in a torch._C._FunctionBase
+    std::size_t saved_in_wrapper = 0;  // the SavedVariable of a SavedTensor
+    // The Python type of saved tensors, and the word at an offset that only those objects have that
+    // own their SavedVariable. The others belong to a node. The type is 0 if unknown.
+    struct StandaloneSaved {
+        std::uintptr_t type = 0;
+        std::size_t offset = 0;
+        std::uintptr_t word = 0;
+    } standalone_saved;
     std::vector<std::size_t> saved_nodes;  // in a SavedVariable: nodes that it keeps alive
     std::optional<Holder> saved_hooks;  // in a SavedVariable: pack hook, unpack hook, packed object
     // In a node. The field at the offset is the begin of a vector of pointers to Holders.

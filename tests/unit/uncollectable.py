@@ -292,6 +292,13 @@ def checkpoint_without_reentry():
     return refer_to(data["output"]), empty_cell(run)
 
 
+def argument_of_checkpoint_keeps_output():
+    argument = leaf()
+    argument.output = checkpoint(torch.exp, argument, use_reentrant=False)
+    (reference,) = refer_to(argument)
+    return [reference], lambda: delattr(reference(), "output")
+
+
 def saves_view_of_output():
     output = SavesView.apply(leaf())
     (reference,) = refer_to(output)
@@ -328,16 +335,26 @@ NEVER_FREED = {
     context_keeps_module: (".module", "context-keeps-output"),
     reentrant_checkpoint: ("closure:data", "closure"),
     checkpoint_without_reentry: ("closure:data", "closure"),
+    argument_of_checkpoint_keeps_output: (".output", "mutual-references"),
     saves_view_of_output: ("saved:tensors[0]", "saved-for-backward"),
     node_metadata: ("['output']", "node-metadata"),
 }
 
 
-# ---- Freed by the next collection ------------------------------------------------------------
+# ---- Freed by collections --------------------------------------------------------------------
 
 
 def context_keeps_output():
     return refer_to(KeepsOutput.apply(leaf()))
+
+
+# Each collection frees the last context and its output, which lets the next one see the reference
+# of the output before them to its node.
+def contexts_of_a_chain_keep_their_outputs():
+    outputs = [leaf()]
+    for _ in range(4):
+        outputs.append(KeepsOutput.apply(outputs[-1].sin()))
+    return refer_to(*outputs[1:])
 
 
 def context_keeps_output_after_backward():
@@ -386,6 +403,7 @@ def marks_view_dirty():
 
 COLLECTED = [
     context_keeps_output,
+    contexts_of_a_chain_keep_their_outputs,
     context_keeps_output_after_backward,
     leaf_hook_captures_leaf,
     tensor_refers_to_itself,

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <new>
 #include <string_view>
 
 #include "compat/frame_access.h"
 #include "device/readers/plain_attributes.h"
 #include "device/readers/torch_traverse.h"
 #include "python/references.h"
+#include "python/type_traversal.h"
 
 namespace cyclewatch::device {
 
@@ -23,6 +25,7 @@ using torch_api::number_of;
 namespace {
 
 constexpr std::string_view kSavedPrefix = "_raw_saved_";
+constexpr std::string_view kGraphOfTensor = "grad_fn";
 constexpr std::array kHookNames{"autograd hook", "autograd pre-hook", "tensor hook"};
 
 // REQUIRES: the layout was verified, so that `address` is that of an object of the expected type.
@@ -42,6 +45,31 @@ bool ends_with(PyObject* text, std::string_view end) {
     return bytes != nullptr &&
            std::string_view(bytes, static_cast<std::size_t>(size)).ends_with(end);
 }
+
+// A SavedTensor whose Python object owns the SavedVariable.
+bool is_standalone_saved(PyObject* object, const TorchLayout& layout) noexcept {
+    const TorchLayout::StandaloneSaved& saved = layout.standalone_saved;
+    return saved.type != 0 && reinterpret_cast<std::uintptr_t>(Py_TYPE(object)) == saved.type &&
+           word_at(reinterpret_cast<std::uintptr_t>(object), saved.offset) == saved.word;
+}
+
+struct StandaloneSavedSearch {
+    const TorchLayout& layout;
+    std::vector<PyObject*> found{};
+    bool out_of_memory = false;
+
+    static int visit(PyObject* target, void* context) noexcept {
+        auto& self = *static_cast<StandaloneSavedSearch*>(context);
+        try {
+            if (target != nullptr && is_standalone_saved(target, self.layout)) {
+                self.found.push_back(target);
+            }
+        } catch (const std::bad_alloc&) {
+            self.out_of_memory = true;
+        }
+        return 0;
+    }
+};
 
 // True if a function of another thread calls torch's autograd engine.
 bool runs_backward_elsewhere() {
@@ -83,15 +111,18 @@ void TorchHidden::enqueue(PyObject* object) {
     }
 }
 
-void TorchHidden::refer(
+collector::HiddenReference& TorchHidden::refer(
     PyObject* holder, PyObject* target, std::string name, EdgeKind kind, std::uint32_t index) {
-    hidden_.references.push_back({holder, target, kind, std::move(name), index});
+    collector::HiddenReference& added = hidden_.references.emplace_back(
+        collector::HiddenReference{holder, target, kind, std::move(name), index});
+    added.is_visited_unless_shared = added.name == kGraphOfTensor;
+    return added;
 }
 
 void TorchHidden::add_tensor(PyObject* tensor) {
-    const auto refer_to = [&](const OwnedRef& target, const char* name, EdgeKind kind) {
+    const auto refer_to = [&](const OwnedRef& target, std::string_view name, EdgeKind kind) {
         if (target && target.get() != Py_None) {
-            refer(tensor, target.get(), name, kind);
+            refer(tensor, target.get(), std::string(name), kind);
             enqueue(target.get());
         }
     };
@@ -99,7 +130,7 @@ void TorchHidden::add_tensor(PyObject* tensor) {
         refer_to(get(torch_.base, tensor), "_base", EdgeKind::member);
     }
     if (layout_.nodes && torch_api::may_read_graph(torch_, tensor)) {
-        refer_to(get(torch_.grad_fn, tensor), "grad_fn", EdgeKind::member);
+        refer_to(get(torch_.grad_fn, tensor), kGraphOfTensor, EdgeKind::member);
     } else if (layout_.node_in_tensor) {
         add_stale_node(tensor);
     }
@@ -124,7 +155,7 @@ void TorchHidden::add_stale_node(PyObject* tensor) {
     const std::uintptr_t data = address == 0 ? 0 : word_at(address, layout_.node_in_tensor->first);
     if (const std::uintptr_t node = data == 0 ? 0 : word_at(data, layout_.node_in_tensor->second);
         node != 0) {
-        addressed_nodes_.push_back({tensor, node, "grad_fn", true});
+        addressed_nodes_.push_back({tensor, node, std::string(kGraphOfTensor), true});
     }
 }
 
@@ -157,12 +188,17 @@ void TorchHidden::add_node(PyObject* node) {
     for (PyObject* const getter : layout_.saved ? getters.saved : std::vector<PyObject*>()) {
         const OwnedRef saved = read(getter, node);
         const char* const name = reinterpret_cast<PyGetSetDescrObject*>(getter)->d_getset->name;
+        const std::string text = "saved:" + std::string(name + kSavedPrefix.size());
         if (!saved || !PyTuple_Check(saved.get())) {
-            add_saved(node, name, saved.get(), -1);
+            add_saved(node, text, saved.get(), EdgeKind::member, 0);
             continue;
         }
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(saved.get()); ++i) {
-            add_saved(node, name, PyTuple_GET_ITEM(saved.get(), i), i);
+            add_saved(node,
+                      text,
+                      PyTuple_GET_ITEM(saved.get(), i),
+                      EdgeKind::member_item,
+                      static_cast<std::uint32_t>(i));
         }
     }
     if (layout_.copy_slices.second != 0 && word_at(address, 0) == layout_.copy_slices.first) {
@@ -174,22 +210,23 @@ void TorchHidden::add_node(PyObject* node) {
 }
 
 // `saved` is a torch._C._autograd.SavedTensor, or None if nothing was saved.
-void TorchHidden::add_saved(PyObject* node, const char* name, PyObject* saved, std::int64_t index) {
+void TorchHidden::add_saved(PyObject* holder,
+                            const std::string& name,
+                            PyObject* saved,
+                            EdgeKind kind,
+                            std::uint32_t index) {
     if (saved == nullptr || saved == Py_None || layout_.saved_in_wrapper == 0 ||
         Py_TYPE(saved)->tp_basicsize <
             static_cast<Py_ssize_t>(layout_.saved_in_wrapper + sizeof(std::uintptr_t))) {
         return;
     }
-    const std::string text = "saved:" + std::string(name + kSavedPrefix.size());
-    const EdgeKind kind = index < 0 ? EdgeKind::member : EdgeKind::member_item;
-    const auto at = static_cast<std::uint32_t>(std::max<std::int64_t>(index, 0));
     const std::uintptr_t variable =
         word_at(reinterpret_cast<std::uintptr_t>(saved), layout_.saved_in_wrapper);
     const OwnedRef unpack = steal(PyObject_GetAttrString(saved, "unpack_hook"));
     if (unpack && unpack.get() == Py_None) {
         const OwnedRef data = steal(PyObject_GetAttrString(saved, "data"));
         if (data && is_tensor(data.get())) {
-            refer(node, data.get(), text, kind, at);
+            refer(holder, data.get(), name, kind, index);
             enqueue(data.get());
         }
     }
@@ -199,18 +236,19 @@ void TorchHidden::add_saved(PyObject* node, const char* name, PyObject* saved, s
     }
     for (const std::size_t offset : layout_.saved_nodes) {
         if (const std::uintptr_t address = word_at(variable, offset); address != 0) {
-            addressed_nodes_.push_back({node, address, text + ".grad_fn"});
+            addressed_nodes_.push_back({holder, address, name + ".grad_fn"});
         }
     }
     const std::uintptr_t hooks = word_at(variable, layout_.saved_hooks->offset);
     if (hooks == 0 || word_at(hooks, 0) != layout_.saved_hooks->type) {
         return;
     }
-    const std::array<std::string, 3> names{"pack_hook", "unpack_hook", text};
+    const std::array<std::string, 3> names{"pack_hook", "unpack_hook", name};
     for (std::size_t i = 0; i < names.size(); ++i) {
         PyObject* const target = object_at(hooks, layout_.saved_hooks->objects[i]);
         if (target != nullptr) {
-            refer(node, target, names[i], i == 2 ? kind : EdgeKind::member, at);
+            const EdgeKind of_target = i == 2 ? kind : EdgeKind::member;
+            refer(holder, target, names[i], of_target, index).is_to_cpp_object = false;
             if (is_tensor(target)) {
                 enqueue(target);
             }
@@ -309,11 +347,34 @@ void TorchHidden::add_count(PyObject* object) {
     std::uint64_t strong = 0;
     if (is_tensor(object)) {
         strong = number_of(call(torch_.use_count, object));
+    } else if (is_standalone_saved(object, layout_)) {
+        return;  // only the Python object refers to the SavedVariable
     } else if (const std::uintptr_t address = address_of(object); address != 0) {
         strong = word_at(address, sizeof(std::uintptr_t)) & UINT32_MAX;
     }
     if (strong > 1) {
         hidden_.counts.emplace_back(object, static_cast<Py_ssize_t>(strong) - 2);
+    }
+}
+
+// These objects have no GC header, so `objects` does not contain them.
+void TorchHidden::enqueue_standalone_saved(std::span<PyObject* const> objects) {
+    if (layout_.standalone_saved.type == 0) {
+        return;
+    }
+    StandaloneSavedSearch search{layout_};
+    python::TypeTraversals traversals;
+    for (PyObject* const object : objects) {
+        traversals.of(Py_TYPE(object)).visit<&StandaloneSavedSearch::visit>(object, &search);
+    }
+    if (search.out_of_memory) {
+        throw std::bad_alloc();
+    }
+    for (PyObject* const each : search.found) {
+        if (seen_.size() < layout_.most_nodes && !seen_.contains(each)) {
+            hidden_.untracked.push_back(each);
+        }
+        enqueue(each);
     }
 }
 
@@ -336,11 +397,14 @@ void TorchHidden::add(std::span<PyObject* const> objects) {
             enqueue(object);
         }
     }
+    enqueue_standalone_saved(objects);
     while (!pending_.empty()) {
         PyObject* const object = pending_.back();
         pending_.pop_back();
         if (is_tensor(object)) {
             add_tensor(object);
+        } else if (is_standalone_saved(object, layout_)) {
+            add_saved(object, "data", object, EdgeKind::member, 0);
         } else {
             add_node(object);
         }

@@ -49,17 +49,23 @@ class TorchHidden {
     void add_tensor(PyObject* tensor);
     void add_stale_node(PyObject* tensor);
     void add_node(PyObject* node);
-    void add_saved(PyObject* node, const char* name, PyObject* saved, std::int64_t index);
+    void add_saved(PyObject* holder,
+                   const std::string& name,
+                   PyObject* saved,
+                   model::EdgeKind kind,
+                   std::uint32_t index);
+    void enqueue_standalone_saved(std::span<PyObject* const> objects);
     void add_hooks(PyObject* node, std::uintptr_t address);
     void add_addressed_nodes();
     void add_unwrapped_node(PyObject* owner, std::uintptr_t address, const std::string& name);
     [[nodiscard]] PyObject* tensor_at(std::uintptr_t address);
     void add_count(PyObject* object);
-    void refer(PyObject* holder,
-               PyObject* target,
-               std::string name,
-               model::EdgeKind kind = model::EdgeKind::member,
-               std::uint32_t index = 0);
+    // The result is valid until the next call.
+    collector::HiddenReference& refer(PyObject* holder,
+                                      PyObject* target,
+                                      std::string name,
+                                      model::EdgeKind kind = model::EdgeKind::member,
+                                      std::uint32_t index = 0);
 
     const torch_api::TorchFunctions& torch_;
     const TorchLayout& layout_;

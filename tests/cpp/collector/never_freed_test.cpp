@@ -106,6 +106,22 @@ TEST_F(NeverFreedTest, OmitsWhatCollectionsFree) {
     EXPECT_TRUE(never_freed_among(Objects(), hidden_).empty());
 }
 
+TEST_F(NeverFreedTest, OmitsWhatLaterCollectionsSee) {
+    const test::PythonScript other("class Node: pass\nd = Node()\nd.d = d\n");
+    PyObject* const d = other["d"];
+    objects_.push_back(d);
+    hidden_.references.push_back({.holder = d, .target = objects_[0], .name = {}});
+    hidden_.sort();
+    EXPECT_EQ(never_freed_among(objects_, hidden_).size(), 3U) << "a collection frees only d";
+    for (HiddenReference& reference : hidden_.references) {
+        reference.is_visited_unless_shared = reference.holder != d;
+    }
+    EXPECT_TRUE(never_freed_among(objects_, hidden_).empty()) << "the next one frees the others";
+    hidden_.references.push_back({.holder = objects_[2], .target = objects_[0], .name = {}});
+    hidden_.sort();
+    EXPECT_EQ(never_freed_among(objects_, hidden_).size(), 3U) << "c shares a, too";
+}
+
 // The objects of the fixture to which `roots` do not lead.
 Objects reached_otherwise(std::span<PyObject* const> objects, const Objects& roots) {
     Objects others;
