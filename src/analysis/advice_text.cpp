@@ -226,16 +226,22 @@ std::string hook_of(const CollapsedGraph& graph, const Candidate& candidate) {
     return {};
 }
 
-// A sentence that begins with a space. Empty if `text` already mentions the handle.
-std::string advice_for_hook(const CollapsedGraph& graph, const Cut& cut, const std::string& text) {
-    std::string hook;
+// A sentence that begins with a space. Empty if `text` already mentions the handle, or if removing
+// hooks is not enough.
+std::string advice_for_hooks(const CollapsedGraph& graph, const Cut& cut, const std::string& text) {
+    std::vector<std::string> hooks;
     for (const Candidate& kind : cut.cut) {
-        hook = hook.empty() ? hook_of(graph, kind) : hook;
+        if (std::string hook = hook_of(graph, kind); std::ranges::count(hooks, hook) == 0) {
+            hooks.push_back(std::move(hook));
+        }
     }
-    return !hook.empty() && text.find("handle.remove()") == std::string::npos
-               ? " Or keep the handle that registering " + hook +
-                     " returns, and call `handle.remove()` when done."
-               : "";
+    if (std::ranges::count(hooks, "") != 0 || text.find("handle.remove()") != std::string::npos) {
+        return "";
+    }
+    return hooks.size() == 1 ? " Or keep the handle that registering " + hooks.front() +
+                                   " returns, and call `handle.remove()` when done."
+                             : " Or keep the handles that registering " + base::joined(hooks) +
+                                   " returns, and call `remove()` of each handle when done.";
 }
 
 // A call to the cleanup method of `node`, such as "`Engine.close()`". In that method, a program
@@ -373,7 +379,7 @@ std::string advice_of(const CollapsedGraph& graph, const Cut& cut) {
     std::string code = code_of(graph, first);
     text = is_set_of_back_pointers(cut) ? advice_for_set(graph, cut, std::move(code))
                                         : text + code + advice_for_others(graph, cut, first_advice);
-    return text + advice_for_hook(graph, cut, text) + otherwise(graph, cut);
+    return text + advice_for_hooks(graph, cut, text) + otherwise(graph, cut);
 }
 
 std::string cost_of(const CollapsedGraph& graph, const Cut& cut) {

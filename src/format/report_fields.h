@@ -98,6 +98,10 @@ struct Fields<model::Stats> {
         CYCLEWATCH_FIELD(scans, "Number of scans without a collection"),
         CYCLEWATCH_FIELD(unreachable, "Number of unreachable objects"),
         CYCLEWATCH_FIELD(owners, "Number of unreachable tensor owners"),
+        CYCLEWATCH_FIELD(suspected_bytes,
+                         "Size of the storages in bytes that the last search for never freed "
+                         "memory found, but that are reported only if further searches find them",
+                         {.unknown = "if there are none"}),
         CYCLEWATCH_FIELD(findings, "Number of distinct findings"),
         CYCLEWATCH_FIELD(seconds,
                          "Seconds spent in the watch during collections, scans and censuses"),

@@ -113,6 +113,8 @@ struct Stats {
     std::uint64_t scans = 0;        // searches without a collection
     std::uint64_t unreachable = 0;  // objects
     std::uint64_t owners = 0;       // unreachable memory owners
+    // Of storages that the last search for never freed memory found, but that are not reported yet.
+    std::optional<std::uint64_t> suspected_bytes;
     std::uint64_t findings = 0;     // including those that were not stored
     double seconds = 0;             // spent in the watch: collections, scans and censuses
     double collection_seconds = 0;  // spent in collections, including `seconds`

@@ -75,6 +75,11 @@ std::string quiet_sentence(const model::Report& report) {
     }
     const std::string found =
         searches(stats) + " found " + base::counted(stats.unreachable, "unreachable object");
+    if (stats.suspected_bytes) {
+        return base::format_bytes(*stats.suspected_bytes) + " of " + watched +
+               " may be never freed; it is reported if the next searches find it, too: " + found +
+               ".";
+    }
     if (stats.owners == 0) {
         return "No unreachable " + watched + " was found: " + found +
                ", none of which owned such memory.";

@@ -265,6 +265,9 @@ void Merger::add_stats(const model::Stats& stats) {
     sum.unreachable += stats.unreachable;
     sum.owners += stats.owners;
     sum.seconds += stats.seconds;
+    if (stats.suspected_bytes) {
+        sum.suspected_bytes = sum.suspected_bytes.value_or(0) + *stats.suspected_bytes;
+    }
     sum.collection_seconds += stats.collection_seconds;
     sum.elapsed += stats.elapsed;
     for (const auto& [reason, times] : stats.skipped) {

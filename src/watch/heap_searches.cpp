@@ -66,6 +66,7 @@ void log_suspects(const SuspectedStorages& suspects, int settle, Watch& watch) {
                    std::to_string(settle + 1) + " searches in a row, and not in growing numbers.";
     }
     watch.log_state(kInfo, "suspected", sentence);
+    watch.set_suspected(suspects.bytes());
 }
 
 void log_omissions(const collector::HiddenReferences& hidden,

@@ -56,6 +56,11 @@ void StatsCounter::add_owners(std::uint64_t owners, std::uint64_t fresh_findings
     stats_.findings += fresh_findings;
 }
 
+void StatsCounter::set_suspected(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    stats_.suspected_bytes = bytes == 0 ? std::nullopt : std::optional(bytes);
+}
+
 double StatsCounter::seconds_spent() const {
     const std::lock_guard lock(mutex_);
     return stats_.seconds;

@@ -35,6 +35,7 @@ class StatsCounter {
     void add_seconds(double own_seconds);
     void skip(const std::string& reason, std::uint64_t times);
     void add_owners(std::uint64_t owners, std::uint64_t fresh_findings);
+    void set_suspected(std::uint64_t bytes);  // Stats::suspected_bytes; 0: none
     // Adds `bytes` to the device memory freed by the current collection. Call this before count().
     void add_freed(std::uint64_t bytes);
     // Adds `bytes` to the device memory freed because of an earlier collection of `generation`.

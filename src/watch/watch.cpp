@@ -565,6 +565,10 @@ void Watch::notify_report(const model::CollectionRecord& record,
     });
 }
 
+void Watch::set_suspected(std::uint64_t bytes) {
+    counter_->set_suspected(bytes);
+}
+
 void Watch::forget_freed_storages(bool by_collection) {
     const std::uint64_t bytes = reported_.forget_freed();
     if (by_collection) {

@@ -207,6 +207,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     [[nodiscard]] std::vector<std::string> report_paths() const;
     [[nodiscard]] std::vector<std::string> report_failures() const;
 
+    void set_suspected(std::uint64_t bytes);  // Stats::suspected_bytes; 0: none
     // Queues a log message, and adds it to the notes of the report.
     void log(int level, const std::string& sentence);
     // Like log(), but replaces the note of the same `topic`. An empty sentence only removes it.

@@ -117,6 +117,17 @@ TEST(Summary, StatesWhatWasNotExamined) {
               found + " Not examined: the objects at the end (in 1 of 4 processes).");
 }
 
+TEST(Summary, StatesWhatMayBeNeverFreed) {
+    model::Report report;
+    report.devices = {"cuda"};
+    report.stats.scans = 1;
+    report.stats.unreachable = 50;
+    report.stats.suspected_bytes = 3 << 20;
+    EXPECT_EQ(summary_sentence(report),
+              "3.0 MiB of cuda memory may be never freed; it is reported if the next searches find "
+              "it, too: 1 scan in 0 s found 50 unreachable objects.");
+}
+
 TEST(Summary, DistinguishesScansFromCollections) {
     model::Finding finding = finding_of(2, 51);
     finding.collections = 1;

@@ -244,6 +244,8 @@ def test_storage_must_settle(monkeypatch):
     report = find(settle=2)
     assert new_findings(report) == []
     assert any("not yet in 3 searches in a row" in note for note in report.notes)
+    sizes = {r().data_ptr(): r().untyped_storage().nbytes() for r in (*first, *second)}
+    assert report.stats.suspected_bytes == sum(sizes.values())
     assert [finding.cut.label for finding in new_findings(settle=2)] == ["closure:tensor"]
     assert len(new_findings(settle=2)) == 2
     for cut in (cut_first, cut_second):

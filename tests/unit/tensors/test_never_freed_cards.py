@@ -3,6 +3,7 @@
 
 import gc
 import inspect
+import re
 import weakref
 
 import pytest
@@ -111,6 +112,40 @@ def test_hook_of_a_node_is_named_after_the_parameter(only_finding):
     del cell.cell_contents
     gc.collect()
     assert weight() is None
+
+
+class Activations:
+    """Registers one of its methods at a module, and another at each output of that module."""
+
+    def __init__(self, model):
+        self.model = model
+        self.handles = [model.register_forward_hook(self.save)]
+
+    def save(self, _module, _inputs, output):
+        self.output = output
+        self.handles.append(output.register_hook(self.save_gradient))
+
+    def save_gradient(self, gradient):
+        self.gradient = gradient
+
+
+def test_handles_of_all_hooks_are_named_if_all_must_be_removed(only_finding):
+    model = torch.nn.Sequential(torch.nn.Linear(64, 64))
+    activations = Activations(model[0])
+    model(torch.ones(4, 64)).sum().backward()
+    reference, handles = weakref.ref(activations), activations.handles
+    del model, activations
+    finding = only_finding()
+    assert [cut.label for cut in finding.cuts] == ["__self__", "__self__"]
+    (hooks,) = re.findall(r"keep the handles that registering (.*) returns", finding.advice)
+    assert sorted(hooks.split(" and ")) == [
+        "the forward hook of `Activations.model`",
+        "the tensor hook of `Activations.output`",
+    ]
+    for number, handle in enumerate(handles, 1):
+        handle.remove()
+        gc.collect()
+        assert (reference() is None) == (number == len(handles))
 
 
 def test_parts_of_a_tensor_are_to_be_stacked(only_finding):

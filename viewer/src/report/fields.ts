@@ -353,6 +353,7 @@ export interface Stats {
     scans: number; // Number of scans without a collection.
     unreachable: number; // Number of unreachable objects.
     owners: number; // Number of unreachable tensor owners.
+    suspected_bytes?: number; // Size of the storages in bytes that the last search for never freed memory found, but that are reported only if further searches find them; missing if there are none.
     findings: number; // Number of distinct findings.
     seconds: number; // Seconds spent in the watch during collections, scans and censuses.
     collection_seconds: number; // Total time of all collections in seconds, including the time spent in the watch.
