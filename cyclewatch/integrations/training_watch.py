@@ -50,6 +50,11 @@ class TrainingWatch:
         has_recorder = self._watch._recorder is not None
         self.step = self._watch.step if has_recorder else self._watch._native_watch.step
 
+    @property
+    def is_active(self) -> bool:
+        """Whether a training runs."""
+        return self._watch is not None
+
     def metrics(self) -> dict[str, float]:
         """The metrics of the watch, or of the last one; empty before the first training."""
         watch = self._watch or self._stopped

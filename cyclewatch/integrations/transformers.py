@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 from transformers import TrainerCallback
 
 from cyclewatch.integrations.training_watch import TrainingWatch
@@ -16,15 +18,16 @@ class CycleWatchCallback(TrainerCallback):  # type: ignore[misc]
     """Watches for reference cycles that keep tensors alive while ``Trainer.train()`` runs.
 
     Calls :meth:`cyclewatch.Watch.step` with the trainer's ``global_step`` after each step, which
-    scans for unreachable tensors while automatic collection is off. Adds :func:`cyclewatch.metrics`
-    to the values that the trainer logs. When the training ends, logs one line with the path of the
-    report::
+    scans for unreachable tensors while automatic collection is off. When the trainer logs, passes
+    :func:`cyclewatch.metrics` to its loggers. When the training ends, logs one line with the path
+    of the report::
 
         trainer = transformers.Trainer(...)
         CycleWatchCallback(report_dir="reports").attach(trainer)
 
-    ``Trainer(callbacks=[CycleWatchCallback()])`` does the same, but the loggers of ``report_to``
-    do not receive the metrics, because the trainer calls them first.
+    The results of the trainer, such as the metrics that ``evaluate()`` returns, and its history do
+    not contain the metrics. ``Trainer(callbacks=[CycleWatchCallback()])`` does the same without the
+    metrics, because the trainer does not tell a callback which loggers it has.
 
     The trainer does not tell callbacks that a training failed. In that case the watch stops when
     the next training starts or the program ends, so an out-of-memory error that ends the program
@@ -34,7 +37,7 @@ class CycleWatchCallback(TrainerCallback):  # type: ignore[misc]
     watch, ignores `settings` and does not stop the watch.
 
     Args:
-        log_metrics: Add the metrics to the values that the trainer logs.
+        log_metrics: Pass the metrics to the loggers of ``report_to``; needs :meth:`attach`.
         settings: As for :func:`cyclewatch.warn_tensor_cycles`.
     """
 
@@ -44,8 +47,15 @@ class CycleWatchCallback(TrainerCallback):  # type: ignore[misc]
         self._run = TrainingWatch(settings)
 
     def attach(self, trainer: Any) -> None:
-        """Add this callback to `trainer` in front of its loggers, so that they log the metrics."""
-        trainer.callback_handler.callbacks.insert(0, self)
+        """Add this callback to `trainer`, and pass the metrics to its loggers. Idempotent."""
+        callbacks = trainer.callback_handler.callbacks
+        if self not in callbacks:
+            callbacks.insert(0, self)
+        is_logging = any(
+            isinstance(each, _MetricLogging) and each.run is self._run for each in callbacks
+        )
+        if self._log_metrics and not is_logging:
+            callbacks.insert(0, _MetricLogging(self._run, trainer.callback_handler))
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Start the watch."""
@@ -55,13 +65,40 @@ class CycleWatchCallback(TrainerCallback):  # type: ignore[misc]
         """Set the step of the watch."""
         self._run.step(state.global_step)
 
-    def on_log(
-        self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any
-    ) -> None:
-        """Add the metrics to the values that the trainer logs."""
-        if self._log_metrics and logs is not None:
-            logs.update(self._run.metrics())
-
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Stop the watch."""
         self._run.finish()
+
+
+class _MetricLogging(TrainerCallback):  # type: ignore[misc]
+    """Passes the metrics to the loggers of one trainer.
+
+    The loggers receive a dict of their own in a call of their own. The dict that the trainer logs
+    is also the result of ``train()`` or ``evaluate()``, for example the objective of
+    ``hyperparameter_search()``.
+    """
+
+    def __init__(self, run: TrainingWatch, handler: Any) -> None:
+        from transformers.integrations import INTEGRATION_TO_CALLBACK  # type: ignore[attr-defined]
+
+        self.run = run
+        self._classes: tuple[type[Any], ...] = tuple(INTEGRATION_TO_CALLBACK.values())
+        # The handler has this callback: a strong reference would be part of a cycle.
+        self._handler = weakref.ref(handler)
+        self._logged_step = -1
+
+    def __reduce__(self) -> tuple[type[TrainerCallback], tuple[()]]:
+        return TrainerCallback, ()  # a copy has no trainer
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self._logged_step = -1
+
+    def on_log(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        handler = self._handler()
+        if handler is None or not self.run.is_active or state.global_step == self._logged_step:
+            return
+        self._logged_step = state.global_step
+        metrics = self.run.metrics()
+        for callback in handler.callbacks:
+            if isinstance(callback, self._classes):
+                callback.on_log(args, state, control, **{**kwargs, "logs": dict(metrics)})

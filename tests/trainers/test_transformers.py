@@ -54,34 +54,103 @@ def trainer(callbacks=None, leak=leak_one_kib, steps=STEPS, **options):
         model=transformers.GPT2LMHeadModel(config),
         args=arguments,
         train_dataset=[{"input_ids": words, "labels": words}] * 16,
+        eval_dataset=[{"input_ids": words, "labels": words}] * 4,
         callbacks=callbacks,
     )
     run.leak = leak
     return run
 
 
-class Recorder(transformers.TrainerCallback):
-    """A logger, as those of `report_to`."""
+class Recorder(transformers.integrations.TensorBoardCallback):
+    """A logger of `report_to`."""
+
+    def __init__(self):
+        self.rows = []
+
+    def on_train_begin(self, args, state, control, **kwargs):
+        pass
+
+    def on_log(self, args, state, control, logs=None, **kwargs):
+        self.rows.append({"step": state.global_step, **logs})
+
+    def on_train_end(self, args, state, control, **kwargs):
+        pass
+
+
+def test_scans_while_collection_is_off_and_logs_the_metrics(reports):
+    recorder = Recorder()
+    gc.disable()
+    run = trainer([recorder])
+    CycleWatchCallback(devices="cpu", formats="json", budget=1).attach(run)
+    with pytest.warns(cyclewatch.TensorCycleWarning):
+        run.train()
+    rows = [row for row in recorder.rows if "cyclewatch/dead_bytes" in row]
+    assert [row["step"] for row in rows] == [2, 4]
+    assert [row["cyclewatch/dead_bytes"] for row in rows] == [2048, 4096]
+    assert [row["step"] for row in recorder.rows if "loss" in row] == [2, 4]
+    (report,) = reports()
+    assert report.findings[0].occurrences == STEPS
+    assert report.findings[0].by_process[0].first_step == 1
+
+
+class Observer(transformers.TrainerCallback):
+    """A callback of the program that is not a logger."""
 
     def __init__(self):
         self.rows = []
 
     def on_log(self, args, state, control, logs=None, **kwargs):
-        self.rows.append({"step": state.global_step, **logs})
+        self.rows.append(logs)
 
 
-def test_scans_while_collection_is_off_and_adds_metrics_to_the_logs(reports):
+def results(attach):
+    """All that a program can see of a training and an evaluation, without durations."""
+    transformers.set_seed(0)
+    observer = Observer()
+    run = trainer([Recorder(), observer], eval_strategy="steps", eval_steps=3, steps=6)
+    if attach:
+        CycleWatchCallback(devices="cpu").attach(run)
+    seen = [run.train().metrics, run.evaluate(), *run.state.log_history, *observer.rows]
+    objective = transformers.trainer_utils.default_compute_objective(run.evaluate())
+    durations = ("_runtime", "_per_second")
+    return objective, [
+        {name: None if name.endswith(durations) else value for name, value in row.items()}
+        for row in seen
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::cyclewatch.TensorCycleWarning")
+def test_the_results_of_the_trainer_are_those_without_the_callback():
+    assert results(attach=True) == results(attach=False)
+
+
+def test_only_a_training_logs_metrics():
     recorder = Recorder()
-    gc.disable()
-    callback = CycleWatchCallback(devices="cpu", formats="json", budget=1)
-    with pytest.warns(cyclewatch.TensorCycleWarning):
-        trainer([callback, recorder]).train()
-    rows = [row for row in recorder.rows if "loss" in row]
-    assert [row["step"] for row in rows] == [2, 4]
-    assert [row["cyclewatch/dead_bytes"] for row in rows] == [2048, 4096]
-    (report,) = reports()
-    assert report.findings[0].occurrences == STEPS
-    assert report.findings[0].by_process[0].first_step == 1
+    run = trainer([recorder], leak=lambda step: None)
+    CycleWatchCallback(devices="cpu").attach(run)
+    run.train()
+    recorder.rows.clear()
+    run.evaluate()
+    assert [name for row in recorder.rows for name in row if "cyclewatch" in name] == []
+
+
+def test_attaching_again_changes_nothing():
+    recorder = Recorder()
+    callback = CycleWatchCallback(devices="cpu")
+    run = trainer([callback, recorder], leak=lambda step: None)
+    callback.attach(run)
+    callback.attach(run)
+    run.train()
+    assert run.callback_handler.callbacks.count(callback) == 1
+    assert len([row for row in recorder.rows if "cyclewatch/findings" in row]) == 2
+
+
+def test_a_callback_without_metrics():
+    recorder = Recorder()
+    run = trainer([recorder], leak=lambda step: None)
+    CycleWatchCallback(devices="cpu", log_metrics=False).attach(run)
+    run.train()
+    assert [name for row in recorder.rows for name in row if "cyclewatch" in name] == []
 
 
 def test_attached_callbacks_reach_tensorboard(tmp_path):
@@ -99,6 +168,21 @@ def test_attached_callbacks_reach_tensorboard(tmp_path):
         accumulator.Reload()
         written.update(accumulator.Tags()["scalars"])
     assert {"train/loss", "train/cyclewatch/findings"} <= written
+
+
+@pytest.mark.filterwarnings("ignore::cyclewatch.TensorCycleWarning")
+def test_attached_callbacks_reach_wandb(tmp_path, monkeypatch):
+    wandb = pytest.importorskip("wandb", reason="needs requirements-trainers.txt")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_DIR", str(tmp_path))
+    run = trainer(report_to="wandb")
+    CycleWatchCallback(devices="cpu").attach(run)
+    gc.disable()
+    run.train()
+    summary = dict(wandb.run.summary)
+    wandb.finish()
+    assert {"train/loss", "train/cyclewatch/findings"} <= set(summary)
+    assert summary["train/global_step"] == STEPS
 
 
 def test_a_clean_training_logs_one_line(caplog, tmp_path):
@@ -147,7 +231,8 @@ def test_uses_and_does_not_stop_an_active_watch():
 
 def test_the_callback_is_not_part_of_a_cycle_with_the_trainer(refers_to):
     callback = CycleWatchCallback(devices="cpu")
-    run = trainer([callback], leak=lambda step: None)
+    run = trainer(leak=lambda step: None)
+    callback.attach(run)
     run.train()
     assert refers_to(run, callback)
     assert not refers_to(callback, run)
