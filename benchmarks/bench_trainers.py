@@ -37,9 +37,17 @@ def microseconds(call: Call, first: int) -> float:
     return (time.perf_counter() - began) / STEPS * 1e6
 
 
+class Trainer:
+    """A trainer, and the state of one."""
+
+    global_step = 0
+    log_every_n_steps = 10**9
+    loggers = ()
+
+
 def calls(watch: cyclewatch.Watch) -> dict[str, Call]:
     """What each integration runs at the end of a step, with its trainer at that step."""
-    trainer = SimpleNamespace(global_step=0, log_every_n_steps=10**9, loggers=[])
+    trainer = Trainer()
     transformers, lightning = TransformersCallback(), LightningCallback(log_metrics=False)
     fabric, accelerate = FabricCallback(), CycleWatch(SimpleNamespace(), log_every=0)
     transformers.on_train_begin(None, trainer, None)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from cyclewatch.integrations.training_watch import TrainingWatch
+from cyclewatch.integrations.training_watch import Training, TrainingWatch
 from cyclewatch.settings.arguments import integer_in
 
 TYPE_CHECKING = False
@@ -43,6 +43,7 @@ class CycleWatch:
         self._log_every = integer_in("log_every", log_every, 0)
         self._run = TrainingWatch(settings)
         self._calls = 0
+        self._blocks: list[object] = []  # more than one if the block contains itself
 
     def step(self, number: int) -> None:
         """Set the step of the watch (:meth:`cyclewatch.Watch.step`), and log metrics if due."""
@@ -52,7 +53,9 @@ class CycleWatch:
             self._accelerator.log(self._run.metrics(), step=number)
 
     def __enter__(self) -> CycleWatch:
-        self._run.start()
+        block = object()
+        self._run.start(Training(block))
+        self._blocks.append(block)
         return self
 
     def __exit__(
@@ -61,4 +64,4 @@ class CycleWatch:
         exception: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._run.finish(exception)
+        self._run.finish(Training(self._blocks.pop()), exception)

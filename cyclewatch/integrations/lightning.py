@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 
-from cyclewatch.integrations.training_watch import TrainingWatch
+from cyclewatch.integrations.training_watch import Training, TrainingWatch
 from cyclewatch.watching.watches import active_watch
 
 # The program may have installed and imported either package; both define the same classes.
@@ -51,7 +51,7 @@ class CycleWatchCallback(Callback):  # type: ignore[misc]
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
         """Start the watch if `stage` is "fit"."""
         if stage == "fit":
-            self._run.start()
+            self._run.start(Training(trainer))
             self._log_at = trainer.global_step + trainer.log_every_n_steps
 
     def on_train_batch_end(
@@ -66,7 +66,7 @@ class CycleWatchCallback(Callback):  # type: ignore[misc]
     def teardown(self, trainer: Any, pl_module: Any, stage: str) -> None:
         """Stop the watch if `stage` is "fit"."""
         if stage == "fit":
-            self._end(None)
+            self._end(trainer, None)
 
     def on_fit_end(self, trainer: Any, pl_module: Any) -> None:
         """Log the metrics for the last time, before the loggers are closed."""
@@ -74,10 +74,10 @@ class CycleWatchCallback(Callback):  # type: ignore[misc]
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
         """Stop the watch, because Lightning does not call teardown() in this case."""
-        self._end(exception)
+        self._end(trainer, exception)
 
-    def _end(self, error: BaseException | None) -> None:
-        self._run.finish(error)
+    def _end(self, trainer: Any, error: BaseException | None) -> None:
+        self._run.finish(Training(trainer), error)
         # The trainer sets these methods of the model. They would keep the model and the trainer
         # alive, in a cycle with this callback.
         self.__dict__.pop("log", None)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from cyclewatch.integrations.training_watch import TrainingWatch
+from cyclewatch.integrations.training_watch import Training, TrainingWatch
 from cyclewatch.settings.arguments import integer_in
 from cyclewatch.steps.periodic_collection import collect_at
 
@@ -31,7 +31,7 @@ class GarbageCollection(collect_at):
         self.gc_freq = integer_in("gc_freq", gc_freq, 1)
         self.debug = debug
         self._run = TrainingWatch({})
-        self._run.start()  # observes the first collection, too
+        self._run.start(Training(self))  # observes the first collection, too
         super().__init__(gc_freq, 1)
 
     def run(self, step_count: int) -> bool:
@@ -48,5 +48,5 @@ class GarbageCollection(collect_at):
 
     def close(self) -> None:
         """Stop the watch, and enable automatic collection if it was enabled before. Idempotent."""
-        self._run.finish()
+        self._run.finish(Training(self))
         super().close()

@@ -16,11 +16,33 @@ if TYPE_CHECKING:
 _INFO, _WARNING = 20, 30  # levels of logging
 
 
+# The runs with a training that has not ended, as far as their trainers have said.
+_unfinished: list[TrainingWatch] = []
+
+
+class Training:
+    """Identifies one training of a trainer, `owner`, that says when its trainings end."""
+
+    def __init__(self, owner: object) -> None:
+        """Does not keep `owner` alive."""
+        self._owner = id(owner)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Training) and self._owner == other._owner
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def is_running(self, started: Training) -> bool:
+        """Whether the training still runs, when the training `started` begins or ends."""
+        return True
+
+
 class TrainingWatch:
     """Starts a watch when the training begins, and stops it when the training ends.
 
     If a watch is active when the training begins, for example because of CYCLEWATCH=1, that watch
-    is used, and the settings are ignored.
+    is used, and the settings are ignored. If a training begins inside another one, both use the
+    watch of the outer one, which ends with the outer one.
 
     A copy, also in another process, has the same settings and no watch.
     """
@@ -31,24 +53,34 @@ class TrainingWatch:
         self._stopped: watches.Watch | None = None
         self._watch: watches.Watch | None = None
         self._is_ours = False
+        self._trainings: list[Training] = []  # the outer one first
         self.step: Callable[[int], None] = _ignore
 
     def __reduce__(self) -> tuple[type[TrainingWatch], tuple[Mapping[str, Any]]]:
         return TrainingWatch, (self._settings,)
 
-    def start(self) -> None:
-        """Start or find the watch. Ends the previous run if its trainer did not say that it failed.
+    def start(self, training: Training) -> None:
+        """Start or find the watch. Ends the runs whose trainings have failed without notice.
 
         Raises:
             TypeError, ValueError, RuntimeError: As :func:`cyclewatch.warn_tensor_cycles`.
         """
-        self.finish()
-        watch = watches.active_watch()
-        self._is_ours = watch is None
-        self._watch = watch or watches.warn_tensor_cycles(**self._settings)
-        # Without the check of the argument, which is a trainer's counter: half the time.
-        has_recorder = self._watch._recorder is not None
-        self.step = self._watch.step if has_recorder else self._watch._native_watch.step
+        for run in [*_unfinished]:
+            run._end_failed(training)
+        self.finish(training)  # the same trainer begins again
+        if self._watch is None:
+            watch = watches.active_watch()
+            self._is_ours = watch is None
+            self._watch = watch or watches.warn_tensor_cycles(**self._settings)
+            # Without the check of the argument, which is a trainer's counter: half the time.
+            has_recorder = self._watch._recorder is not None
+            self.step = self._watch.step if has_recorder else self._watch._native_watch.step
+            _unfinished.append(self)
+        self._trainings.append(training)
+
+    def _end_failed(self, started: Training) -> None:
+        for training in [each for each in self._trainings if not each.is_running(started)]:
+            self.finish(training)
 
     @property
     def is_active(self) -> bool:
@@ -60,13 +92,22 @@ class TrainingWatch:
         watch = self._watch or self._stopped
         return {} if watch is None else watch.metrics()
 
-    def finish(self, error: BaseException | None = None) -> None:
-        """Stop the watch if this class started it, and log the result and the report. Idempotent.
+    def finish(self, training: Training, error: BaseException | None = None) -> None:
+        """End a training. Idempotent.
 
-        `error` is the exception that ended the training. If it is an out-of-memory error, its
-        report is written.
+        If no other training runs, stops the watch if this class started it, and logs the result and
+        the report. `error` is the exception that ended the training. If it is an out-of-memory
+        error, its report is written.
         """
+        if training not in self._trainings:
+            return
+        self._trainings.remove(training)
+        # An inner training may have failed without notice.
+        self._trainings = [each for each in self._trainings if each.is_running(training)]
+        if self._trainings:
+            return
         watch, self._watch, self.step = self._watch, None, _ignore
+        _unfinished.remove(self)
         if watch is None:
             return
         self._stopped = watch

@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
+from inspect import unwrap
 
 from transformers import TrainerCallback
 
-from cyclewatch.integrations.training_watch import TrainingWatch
+from cyclewatch.integrations.training_watch import Training, TrainingWatch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
     from typing import Any
 
 
@@ -30,8 +34,8 @@ class CycleWatchCallback(TrainerCallback):  # type: ignore[misc]
     metrics, because the trainer does not tell a callback which loggers it has.
 
     The trainer does not tell callbacks that a training failed. In that case the watch stops when
-    the next training starts or the program ends, so an out-of-memory error that ends the program
-    is reported.
+    the next training with a callback of cyclewatch starts or the program ends, so an out-of-memory
+    error that ends the program is reported.
 
     If a watch is already active, for example because of ``CYCLEWATCH=1``, the callback uses that
     watch, ignores `settings` and does not stop the watch.
@@ -59,7 +63,7 @@ class CycleWatchCallback(TrainerCallback):  # type: ignore[misc]
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Start the watch."""
-        self._run.start()
+        self._run.start(_TrainCall(state))
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Set the step of the watch."""
@@ -67,7 +71,42 @@ class CycleWatchCallback(TrainerCallback):  # type: ignore[misc]
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Stop the watch."""
-        self._run.finish()
+        self._run.finish(_TrainCall(state))
+
+
+class _TrainCall(Training):
+    """A call of ``Trainer.train()``, which runs while its frame is on the stack of a thread."""
+
+    def __init__(self, state: Any) -> None:
+        # Each call makes a state. The address of a frame may be that of an earlier one.
+        self._state = weakref.ref(state)
+        self._frame = next(map(id, _train_frames(sys._getframe())), None)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _TrainCall):
+            return False
+        return self._frame == other._frame and self._state() is other._state() is not None
+
+    __hash__ = None
+
+    def is_running(self, started: Training) -> bool:
+        """Whether the call has not ended, when the training `started` begins or ends."""
+        if isinstance(started, _TrainCall) and started._frame == self._frame:
+            return self == started
+        stacks = sys._current_frames().values()
+        return any(id(frame) == self._frame for top in stacks for frame in _train_frames(top))
+
+
+def _train_frames(top: FrameType) -> Iterator[FrameType]:
+    """The frames of ``Trainer.train()`` on a stack, innermost first."""
+    from transformers import Trainer
+
+    code = unwrap(Trainer.train).__code__
+    frame: FrameType | None = top
+    while frame is not None:
+        if frame.f_code is code:
+            yield frame
+        frame = frame.f_back
 
 
 class _MetricLogging(TrainerCallback):  # type: ignore[misc]

@@ -66,6 +66,20 @@ def test_scans_while_collection_is_off_and_logs_the_metrics(accelerator, tracker
     assert cyclewatch.metrics() == {}
 
 
+@pytest.mark.filterwarnings("ignore::cyclewatch.TensorCycleWarning")
+def test_a_block_inside_the_same_block_does_not_end_its_watch(accelerator, reports):
+    gc.disable()
+    watch = CycleWatch(accelerator, devices="cpu", formats="json", budget=1)
+    with watch:
+        train(watch)
+        with watch:
+            train(watch)
+        train(watch)
+    assert cyclewatch.metrics() == {}
+    (report,) = reports()
+    assert report.findings[0].occurrences == 12
+
+
 def test_no_metrics_are_logged_with_log_every_0(accelerator, tracker):
     with CycleWatch(accelerator, log_every=0, devices="cpu") as watch:
         train(watch, leak=False)

@@ -14,6 +14,8 @@ lightning = pytest.importorskip("lightning", reason="needs requirements-trainers
 
 import cyclewatch  # noqa: E402
 from cyclewatch.integrations.lightning import CycleWatchCallback, FabricCallback  # noqa: E402
+
+from cyclewatch.integrations.training_watch import Training  # noqa: E402
 from cyclewatch.oom import autopsy as out_of_memory  # noqa: E402
 
 STEPS = 6
@@ -137,6 +139,26 @@ def test_one_callback_watches_two_trainings():
         assert cyclewatch.metrics() == {}
 
 
+@pytest.mark.filterwarnings("ignore::cyclewatch.TensorCycleWarning")
+@pytest.mark.parametrize("error", [None, ValueError("bad batch")])
+def test_a_training_inside_a_training_uses_its_watch(error, reports):
+    callback = CycleWatchCallback(devices="cpu", formats="json")
+
+    def train_at_2(index):
+        leak_one_kib(index)
+        if index == 2:
+            inner = trainer(callback, steps=3, logger=False)
+            try:
+                inner.fit(Model(leak_one_kib if error is None else fail_at(2, error)), batches())
+            except ValueError:
+                pass
+
+    trainer(callback).fit(Model(train_at_2), batches())
+    assert cyclewatch.metrics() == {}
+    found = {each.title: each.occurrences for each in reports()[0].findings}
+    assert found["list[1] -> list"] == STEPS + 3
+
+
 def fail_at(index, error):
     def leak(batch):
         leak_one_kib(batch)
@@ -196,11 +218,12 @@ def test_the_callback_is_not_part_of_a_cycle_with_the_trainer(refers_to):
 
 def test_a_copy_of_the_callback_has_the_settings_and_no_watch():
     callback = CycleWatchCallback(devices="cpu", min_bytes=7)
-    callback._run.start()
+    training = Training(callback)
+    callback._run.start(training)
     copy = pickle.loads(pickle.dumps(callback))
     assert copy._run._settings == {"devices": "cpu", "min_bytes": 7}
     assert copy._run.metrics() == {}
-    callback._run.finish()
+    callback._run.finish(training)
 
 
 def test_invalid_settings_are_reported_before_the_training():

@@ -20,6 +20,11 @@ def leak_one_kib(_step=0):
     cycle.append(cycle)
 
 
+def leaks(report):
+    """How many cycles of leak_one_kib() are in a report."""
+    return sum(each.occurrences for each in report.findings if each.title == "list[1] -> list")
+
+
 class Leaking(transformers.Trainer):
     """Calls `leak` in each step."""
 
@@ -219,6 +224,55 @@ def test_the_next_training_ends_the_watch_of_a_failed_one(error, reports):
     trainer([callback], leak=lambda step: None).train()
     assert cyclewatch.metrics() == {}
     assert reports()[0].findings[0].occurrences == 3
+
+
+@pytest.mark.filterwarnings("ignore::cyclewatch.TensorCycleWarning")
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_new_callback_ends_the_watch_of_a_failed_training(keep, reports, caplog):
+    def fail(step):
+        leak_one_kib()
+        raise ValueError("bad batch")
+
+    caplog.set_level(logging.INFO, "cyclewatch")
+    failed = trainer([CycleWatchCallback(devices="cpu", formats="json", budget=1)], leak=fail)
+    with pytest.raises(ValueError, match="bad batch"):
+        failed.train()
+    if not keep:
+        del failed
+    gc.collect()
+    second = CycleWatchCallback(devices="cpu", formats="json", report_dir="second", budget=1)
+    trainer([second], leak=leak_one_kib).train()
+    assert cyclewatch.metrics() == {}
+    assert leaks(reports()[0]) == 1
+    assert leaks(reports("second")[0]) == STEPS
+    messages = [each.getMessage() for each in caplog.records]
+    assert len([each for each in messages if "; report: " in each and "[cw1-" not in each]) == 2
+
+
+@pytest.mark.filterwarnings("ignore::cyclewatch.TensorCycleWarning")
+@pytest.mark.parametrize("same", [True, False])
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_training_inside_a_training_uses_its_watch(same, fails, reports):
+    outer = CycleWatchCallback(devices="cpu", formats="json", budget=1)
+    inner = outer if same else CycleWatchCallback(devices="cpu", report_dir="inner")
+
+    def fail(step):
+        leak_one_kib()
+        raise ValueError("bad batch")
+
+    def train_at_2(step):
+        leak_one_kib()
+        if step == 2:
+            try:
+                trainer([inner], leak=fail if fails else leak_one_kib).train()
+            except ValueError:
+                pass
+
+    trainer([outer], leak=train_at_2).train()
+    assert cyclewatch.metrics() == {}
+    (report,) = reports()
+    assert leaks(report) == STEPS + (1 if fails else STEPS)
+    assert reports("inner") == []
 
 
 def test_uses_and_does_not_stop_an_active_watch():
