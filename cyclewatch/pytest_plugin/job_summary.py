@@ -37,10 +37,11 @@ def job_summary(groups: list[RecordGroup]) -> str:
         record = group.largest
         size = format_bytes(group.retained_bytes)
         where = f" in {record['path']}:{record['line']}" if record["path"] else ""
+        card = "\n".join(map(clean_text, record["card"].split("\n")))
         title = clean_text(f"{size}: {short_title(record['title'])}{where}")
         parts.append(
             f"<details><summary>{html.escape(title)}</summary>\n\n"
-            f"<pre>{html.escape(clean_text(record['card']))}</pre>\n\n</details>\n"
+            f"<pre>{html.escape(card)}</pre>\n\n</details>\n"
         )
     if number > _MAX_FINDINGS:
         parts.append(f"... and {number - _MAX_FINDINGS} smaller findings\n")

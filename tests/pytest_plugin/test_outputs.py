@@ -218,6 +218,9 @@ def test_job_summary(run, project, monkeypatch, option, written):
         assert rest[0] == "### cyclewatch: 2 tensor cycles"
         assert text.count("<details><summary>") == text.count("</pre>\n\n</details>") == 2
         assert "in leaky.py:10</summary>" in text
+        card = text.split("<pre>")[1].split("</pre>")[0].splitlines()
+        assert card[0].startswith("#1  ") and card[1].startswith("    Trainer")
+        assert any(line.startswith("    cut   ") for line in card)
         assert "-&gt;" in text and "->" not in text  # names cannot become markup
 
 
