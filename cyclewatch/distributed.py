@@ -41,7 +41,7 @@ def publish(report: Report | None = None, *, store: Store | None = None) -> None
             the store of the job is opened, at MASTER_ADDR and MASTER_PORT.
 
     Raises:
-        RuntimeError: No watch is active, or the rank of this process is unknown.
+        RuntimeError: No watch is active, or the rank of this process is unknown or too large.
         ConnectionError: The store cannot be reached or has failed.
 
     Examples:
@@ -95,7 +95,7 @@ def gather(
     if rank != 0:
         _publish(own, rank, store)
         return None
-    received: dict[int, list[job_store.Published]] = {}
+    received: dict[int, list[job_store.Published | job_store.Unreadable]] = {}
     notes = []
     try:
         _receive(store, set(range(1, world_size)), time.monotonic() + timeout, received)
@@ -135,17 +135,16 @@ def debug_handler() -> DebugHandler:
 
 def _place() -> tuple[int, int]:
     """The rank of this process, and the number of ranks."""
-    rank, world_size = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
-    if rank.isdecimal() and world_size.isdecimal():
-        return int(rank), int(world_size)
-    import torch.distributed as distributed
-
-    if not distributed.is_available() or not distributed.is_initialized():
-        raise RuntimeError(
-            "the rank of this process is unknown: start the program with torchrun, set RANK and "
-            "WORLD_SIZE, or call torch.distributed.init_process_group() first"
-        )
-    return distributed.get_rank(), distributed.get_world_size()
+    rank, world_size = _native.job_rank()
+    if rank >= 0 and world_size > 0:
+        return rank, world_size
+    number = os.environ.get("WORLD_SIZE", "")
+    if rank >= 0 and number.isdecimal():
+        raise RuntimeError(f"RANK is {rank}, but WORLD_SIZE is {number}")
+    raise RuntimeError(
+        "the rank of this process is unknown: start the program with torchrun, set RANK and "
+        "WORLD_SIZE, or call torch.distributed.init_process_group() first"
+    )
 
 
 def _current_report() -> Report:
@@ -177,7 +176,10 @@ def _failure(error: RuntimeError) -> ConnectionError:
 
 
 def _receive(
-    store: Store, ranks: set[int], deadline: float, received: dict[int, list[job_store.Published]]
+    store: Store,
+    ranks: set[int],
+    deadline: float,
+    received: dict[int, list[job_store.Published | job_store.Unreadable]],
 ) -> None:
     """Add the reports of `ranks` to `received`, until all are there or the deadline has passed."""
     from cyclewatch.ranks import job_store  # imports socket
@@ -196,14 +198,22 @@ def _receive(
 
 
 def _merged(
-    own: Report, received: dict[int, list[job_store.Published]], world_size: int, notes: list[str]
+    own: Report,
+    received: dict[int, list[job_store.Published | job_store.Unreadable]],
+    world_size: int,
+    notes: list[str],
 ) -> Report:
+    from cyclewatch.ranks import job_store  # imports socket
+
     reports, missing = [own], set(range(1, world_size))
     for rank, published in received.items():
-        for version, document in published:
+        for each in published:
+            if isinstance(each, job_store.Unreadable):
+                notes.append(f"The report of rank {rank} cannot be read: {each.reason}.")
+                continue
             try:
-                reports.append(_native.load_report(document, f"rank {rank}"))
+                reports.append(_native.load_report(each.document, f"rank {rank}"))
                 missing.discard(rank)
             except ReportFormatError as error:
-                notes.append(f"The report of cyclewatch {version} cannot be read: {error}.")
+                notes.append(f"The report of cyclewatch {each.version} cannot be read: {error}.")
     return _native.gathered_report(reports, missing, notes)

@@ -133,7 +133,9 @@ class ProcessWatch:
         self._finished = os.getpid()
         self._finish_watch()
         if os.getpid() == self._process:
-            paths = gather_at_exit(self._watch, self._settings["gather"])
+            paths = gather_at_exit(
+                self._watch, self._settings["gather"], is_every_rank_watched=True
+            )
             for path in paths if not self._settings["quiet"] else ():
                 _print(f"report of all ranks: {_native.clean_text(path)}")
 
@@ -277,14 +279,14 @@ def _report_location(
     else:
         known = ", ".join(f".{each}" for each in by_suffix)
         raise ValueError(f"unknown report format of {output!r}; use one of the suffixes {known}")
-    rank = os.environ.get("RANK")
-    if rank and "{rank}" not in (output or ""):
+    rank = _native.job_rank()[0]
+    if rank >= 0 and "{rank}" not in (output or ""):
         stem += f"-rank{rank}"
     return folder, stem, formats
 
 
 def _expanded(output: str, script: str) -> str:
-    values = {"script": script, "pid": str(os.getpid()), "rank": os.environ.get("RANK", "0")}
+    values = {"script": script, "pid": str(os.getpid()), "rank": str(max(_native.job_rank()[0], 0))}
     for name, value in values.items():
         output = output.replace(f"{{{name}}}", value)
     return output

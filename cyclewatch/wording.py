@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import os
-
+from cyclewatch import _native
 from cyclewatch._native import clean_text, format_bytes
 
 TYPE_CHECKING = False
@@ -76,9 +75,9 @@ def _reference(finding: Finding, test: str) -> str:
 
 
 def prefix() -> str:
-    """The start of a line in a log: "cyclewatch: ", or "cyclewatch[rank 3]: " if RANK is set."""
-    rank = os.environ.get("RANK")
-    return f"cyclewatch[rank {rank}]: " if rank else "cyclewatch: "
+    """The start of a line in a log: "cyclewatch: ", or "cyclewatch[rank 3]: " in a rank."""
+    rank = _native.job_rank()[0]
+    return f"cyclewatch[rank {rank}]: " if rank >= 0 else "cyclewatch: "
 
 
 def clean_line(report: Report) -> str:

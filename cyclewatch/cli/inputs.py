@@ -80,6 +80,12 @@ def load_merged(arguments: list[str]) -> tuple[cyclewatch.Report, list[str]]:
     return merged(loaded), [each.name for each in loaded]
 
 
+def load_job(arguments: list[str]) -> tuple[cyclewatch.Report, list[str]]:
+    """As :func:`load_merged`; also one report names the missing ranks of its job."""
+    report, names = load_merged(arguments)
+    return (cyclewatch.Report.merge([report]) if len(names) == 1 else report), names
+
+
 def _merged_one_at_a_time(paths: list[str]) -> cyclewatch.Report | None:
     # The reports of a thousand ranks do not fit into a gigabyte. None if anything is unusual;
     # load() then also reports the errors. Reading the start of a pipe would lose it.

@@ -17,7 +17,7 @@ def main(arguments: argparse.Namespace) -> int:
     """Write the merged report."""
     to = convert_command.format_or_json(arguments.output)
     outputs.refuse_to_replace(arguments.output or "-", arguments.force)
-    report, names = inputs.load_merged(arguments.files)
+    report, names = inputs.load_job(arguments.files)
     if len(names) > _MOST_REPORTS:
         terminal.note(
             f"merged {len(names):,} reports; to compare many jobs, append each of them to a "

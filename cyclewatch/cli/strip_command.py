@@ -116,6 +116,8 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.names:
         data = _each_text(data, _without_words)
         # These identify the machine.
+        for process in data["processes"]:
+            process.pop("host", None)
         for record in data.get("device_records", ()):
             record["uuid"] = record["pci_id"] = ""
         pseudonyms = _pseudonyms(data)

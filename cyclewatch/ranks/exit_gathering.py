@@ -20,23 +20,26 @@ if TYPE_CHECKING:
 _DEFAULT_SECONDS = 10.0
 _FIRST_SECONDS = 2.0
 _MOST_RANKS = 64  # more ranks merge their reports only if they are asked to
-_INFO = 20  # the level of logging
+_INFO, _WARNING = 20, 30  # levels of logging
 
 _finished = 0  # the id of the process that has done this
 
 
-def gather_at_exit(watch: Watch, seconds: float | None) -> list[str]:
+def gather_at_exit(
+    watch: Watch, seconds: float | None, is_every_rank_watched: bool = False
+) -> list[str]:
     """Publish the report of `watch`; on rank 0, wait for the others and write the merged report.
 
-    Does nothing if torchrun did not start this process, if the program has not used
-    torch.distributed, or if this function was called before. Raises nothing: the report files of
-    the ranks remain.
+    Does nothing if the program is not a rank of several, if it has not used torch.distributed, or
+    if this function was called before. Raises nothing: the report files of the ranks remain.
 
     Args:
         watch: A stopped watch that writes report files.
         seconds: How long rank 0 waits; 0: do nothing. None: 10 seconds for up to 64 ranks, or 0;
             and only 2 seconds, without a merged report, if no other rank has published anything:
             many programs start a watch on rank 0 only.
+        is_every_rank_watched: Wait, and write the merged report, also if no other rank has
+            published anything. Warn if the reports cannot be merged.
 
     Returns:
         The paths of the merged report; empty on the other ranks.
@@ -51,19 +54,22 @@ def gather_at_exit(watch: Watch, seconds: float | None) -> list[str]:
             return []
         if hasattr(sys, "last_value"):
             wanted = 0  # a rank that fails must not delay the end of the job
-        report = _gather(watch.report(), wanted, is_default=seconds is None)
+        may_be_alone = seconds is None and not is_every_rank_watched
+        report = _gather(watch.report(), wanted, may_be_alone)
         return [] if report is None else [_save(report, path) for path in watch.report_paths]
     except (Exception, KeyboardInterrupt) as error:
-        log(_INFO, f"the reports of the ranks were not merged: {error}")
+        is_expected = is_every_rank_watched and _native.job_rank()[0] == 0
+        level = _WARNING if is_expected else _INFO
+        log(level, f"the reports of the ranks were not merged: {error}")
         return []
 
 
-def _gather(own: Report, seconds: float, is_default: bool) -> Report | None:
+def _gather(own: Report, seconds: float, may_be_alone: bool) -> Report | None:
     from cyclewatch.distributed import gather
 
-    first = min(seconds, _FIRST_SECONDS) if is_default else seconds
+    first = min(seconds, _FIRST_SECONDS) if may_be_alone else seconds
     report = gather(first, report=own)
-    if not is_default or report is None or not report.missing_ranks:
+    if not may_be_alone or report is None or not report.missing_ranks:
         return report
     if len(report.processes) > 1:
         return gather(seconds - first, report=own)
@@ -76,15 +82,13 @@ def _gather(own: Report, seconds: float, is_default: bool) -> Report | None:
 
 
 def _seconds() -> float:
-    ranks = os.environ.get("WORLD_SIZE", "")
-    return _DEFAULT_SECONDS if ranks.isdecimal() and int(ranks) <= _MOST_RANKS else 0
+    return _DEFAULT_SECONDS if _native.job_rank()[1] <= _MOST_RANKS else 0
 
 
 def _is_rank() -> bool:
-    variables = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-    if not all(os.environ.get(each) for each in variables) or os.environ["WORLD_SIZE"] == "1":
+    if not all(os.environ.get(each) for each in ("MASTER_ADDR", "MASTER_PORT")):
         return False
-    return "torch.distributed" in sys.modules
+    return _native.job_rank()[1] > 1 and "torch.distributed" in sys.modules
 
 
 def _save(report: Report, path: str) -> str:
@@ -94,7 +98,7 @@ def _save(report: Report, path: str) -> str:
     """
     stem, suffix = os.path.splitext(path)
     folder, name = os.path.split(stem)
-    rank = f"-rank{os.environ['RANK']}"
+    rank = f"-rank{_native.job_rank()[0]}"
     name = name.replace(rank, "-all-ranks") if rank in name else f"{name}-all-ranks"
     for number in itertools.count(1):
         target = os.path.join(folder, f"{name}-{number}{suffix}" if number > 1 else name + suffix)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _CHUNK_BYTES = 1 << 20
 _MOST_PROCESSES = 16  # of one rank
 _LARGEST_REPORT = 1 << 30
+_MOST_CHUNKS = _LARGEST_REPORT // _CHUNK_BYTES
+_LONGEST_VERSION = 40
 _ANSWER_SECONDS = 5.0
 
 # The greeting and a ping in the protocol of TCPStore. A server that does not know these requests
@@ -42,6 +44,12 @@ class Published(NamedTuple):
 
     version: str  # of cyclewatch
     document: bytes  # JSON
+
+
+class Unreadable(NamedTuple):
+    """A report that this version of cyclewatch cannot read."""
+
+    reason: str
 
 
 def connect() -> Store:
@@ -122,7 +130,7 @@ def publish(store: Store, rank: int, published: Published) -> None:
     store.set(_key(rank, number), json.dumps(header))
 
 
-def read(store: Store, rank: int) -> list[Published]:
+def read(store: Store, rank: int) -> list[Published | Unreadable]:
     """Return the reports that the processes of a rank have published; waits for nothing.
 
     A report that is being replaced at this moment is not returned.
@@ -138,14 +146,22 @@ def read(store: Store, rank: int) -> list[Published]:
     return [report for report in reports if report is not None]
 
 
-def _read_one(store: Store, rank: int, number: int) -> Published | None:
+def _read_one(store: Store, rank: int, number: int) -> Published | Unreadable | None:
     if not store.check([_key(rank, number)]):
         return None
-    header = json.loads(store.get(_key(rank, number)))
-    packed = b"".join(store.get(_key(rank, number, at)) for at in range(header["chunks"]))
-    if zlib.crc32(packed) != header["crc"]:
-        return None  # it is being replaced
-    document = zlib.decompressobj().decompress(packed, _LARGEST_REPORT)
+    version = "another version of cyclewatch"
+    try:
+        header = json.loads(store.get(_key(rank, number)))
+        version = f"cyclewatch {str(header['version'])[:_LONGEST_VERSION]}"
+        parts = [_key(rank, number, at) for at in range(min(header["chunks"], _MOST_CHUNKS))]
+        if not store.check(parts):
+            return None  # it is being replaced
+        packed = b"".join(map(store.get, parts))
+        if zlib.crc32(packed) != header["crc"]:
+            return None  # it is being replaced
+        document = zlib.decompressobj().decompress(packed, _LARGEST_REPORT)
+    except (KeyError, TypeError, ValueError, zlib.error):
+        return Unreadable(f"{version} published it in an unknown form")
     return Published(str(header["version"]), document)
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 from cyclewatch import _native
@@ -46,12 +45,12 @@ def _log_finding(finding: Finding, report_path: str | None, sentence: str, again
     """
     import logging
 
-    rank = os.environ.get("RANK")
+    rank = _native.job_rank()[0]
     report = _native.clean_text(report_path) if report_path else None
     fields = {
         "signature": finding.signature,
         "retained_bytes": finding.retained_bytes,
-        "rank": rank,
+        "rank": str(rank) if rank >= 0 else None,
         "location": finding.cut.location if finding.cut is not None else None,
         "report": report,
     }

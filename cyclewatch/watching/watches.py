@@ -255,8 +255,8 @@ def warn_tensor_cycles(
     since its last warning, one line is logged and issued as a warning again. Warnings and log
     messages are issued on the main thread, after the collection. A background thread, which does
     not need the GIL, keeps the report ``cyclewatch-<script>-<pid>.html`` up to date.
-    If the environment variable RANK is set, the report is also written at exit if there are no
-    findings, so that a merged report counts every rank.
+    In a rank of a distributed job, the report is also written at exit if there are no findings, so
+    that a merged report counts every rank.
 
     Args:
         devices: "auto" (accelerators if any is usable, else the CPU), "all", or device names such

@@ -237,6 +237,7 @@ std::shared_ptr<model::Report> gathered(const py::object& reports,
                                         const std::set<int>& missing_ranks,
                                         const std::vector<std::string>& notes) {
     std::shared_ptr<model::Report> report = merged(reports);
+    report->missing_ranks.reset();
     if (!missing_ranks.empty()) {
         report->missing_ranks.emplace(missing_ranks.begin(), missing_ranks.end());
     }

@@ -17,6 +17,7 @@
 #include "render/renderer.h"
 #include "report/report_store.h"
 #include "watch/dispatcher.h"
+#include "watch/job_rank.h"
 #include "watch/main_thread_timer.h"
 #include "watch/program_info.h"
 #include "watch/usage_sampler.h"
@@ -273,6 +274,14 @@ void bind_watch(py::module_& module) {
         [] { return watch::report_stem(watch::describe_program()); },
         Locked(),
         "The default name of a report file, without the suffix.");
+    module.def(
+        "job_rank",
+        [] {
+            const watch::JobRank found = watch::job_rank();
+            return py::make_tuple(found.rank, found.world_size);
+        },
+        Locked(),
+        "The rank of this process and the number of ranks, each -1 if unknown.");
     bind_scan(module);
     bind_account(module);
     module.def("start_watch", &start_watch, Locked());

@@ -28,9 +28,11 @@ struct Fields<model::ProgramInfo> {
         CYCLEWATCH_FIELD(
             script, "Name of the script, without directory and suffix; empty if there is none"),
         CYCLEWATCH_FIELD(pid, "The process id"),
-        CYCLEWATCH_FIELD(rank,
-                         "Value of the environment variable RANK",
-                         {.unknown = "if it was not set", .none = -1}),
+        CYCLEWATCH_FIELD(
+            rank,
+            "Rank in the job: of torch.distributed if the program initialized it, else "
+            "the environment variable RANK",
+            {.unknown = "if the process is not a rank", .none = -1}),
         CYCLEWATCH_FIELD(python_version, "Version of CPython: '3.11.9'"),
         CYCLEWATCH_FIELD(cyclewatch_version, "Version of cyclewatch"),
         CYCLEWATCH_FIELD(
@@ -43,6 +45,18 @@ struct Fields<model::ProgramInfo> {
             "The objects that nothing had examined when the report was written; empty if a scan or "
             "a full collection examined all objects at the end of the watch",
             {.unknown = "if an earlier version wrote the report"}),
+        CYCLEWATCH_FIELD(world_size,
+                         "Number of ranks of the job: of torch.distributed if the program "
+                         "initialized it, else the environment variable WORLD_SIZE",
+                         {.unknown = "if the process is not a rank, or it is not known"}),
+        CYCLEWATCH_FIELD(host,
+                         "A hash of the name of the machine, of 16 hexadecimal digits, which "
+                         "tells the processes of several machines apart",
+                         {.unknown = "if an earlier version wrote the report"}),
+        CYCLEWATCH_FIELD(elapsed,
+                         "Seconds from the start of the watch to the report, or to the end of the "
+                         "watch",
+                         {.unknown = "if an earlier version wrote the report"}),
     };
 };
 
@@ -267,9 +281,9 @@ struct Fields<model::Report> {
              .python = kNotInPython}),
         CYCLEWATCH_FIELD(
             missing_ranks,
-            "Ranks of the job that sent no report, or none that can be read, in "
-            "ascending order",
-            {.unknown = "if no rank is missing or the reports were merged from files"}),
+            "Ranks of the job of which a merged report has no data, because they wrote or sent no "
+            "report, or none that can be read, in ascending order",
+            {.unknown = "if no rank is missing"}),
         CYCLEWATCH_FIELD(stats, "Statistics of the watch when the report was created"),
         CYCLEWATCH_FIELD(notes,
                          "Sentences that describe which data was truncated or skipped",

@@ -24,7 +24,7 @@ inline constexpr std::size_t kMaxCollectionRecords = 1000;
 struct ProgramInfo {
     std::string script;  // base name of the program
     std::int64_t pid = 0;
-    int rank = -1;               // environment variable RANK; -1 if not set
+    int rank = -1;  // of torch.distributed, or environment variable RANK; -1 if unknown
     std::string python_version;  // "3.11.7"
     std::string cyclewatch_version;
     std::string started_at;  // UTC, "2026-01-31T12:00:00.000Z"
@@ -32,6 +32,11 @@ struct ProgramInfo {
     // The objects that nothing had examined when the report was written, as a noun phrase; "" if
     // all objects were examined. Missing if unknown: an earlier version wrote the report.
     std::optional<std::string> unexamined{};
+    std::optional<int> world_size{};    // number of ranks of the job
+    std::optional<std::string> host{};  // hash of the name of the machine
+    // Seconds from the start of the watch to the report, or to the end of the watch. Missing if
+    // unknown, like `host`: an earlier version wrote the report.
+    std::optional<double> elapsed{};
 
     friend bool operator==(const ProgramInfo&, const ProgramInfo&) = default;
 };
@@ -172,8 +177,7 @@ struct Report {
     std::optional<std::vector<MemorySamples>> memory_samples{};
     // Missing if no storage is on a CUDA device, and in a report of several processes.
     std::optional<std::vector<StorageAddresses>> addresses{};
-    // Ranks that should have sent a report but did not, ascending. Missing unless the reports were
-    // gathered from the ranks of a job.
+    // Ranks of the job of which a merged report has no data, ascending. Missing if there are none.
     std::optional<std::vector<int>> missing_ranks{};
     Stats stats;
     std::vector<std::string> notes;  // sentences on what was truncated or skipped

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -17,21 +18,58 @@ using model::Report;
 
 namespace {
 
-// A report that contains all processes of another report replaces it. However, a report is not used
-// if each of its processes has a smaller report: it was merged from such reports. Of two reports
-// about the same processes, the one that covers more time is used.
+double elapsed(const ProgramInfo& process) {
+    return process.elapsed.value_or(0);
+}
+
+// The largest elapsed() of each process.
+using Newest = std::map<Identity, double>;
+
+void note(Newest& newest, const ProgramInfo& process) {
+    double& seconds = newest[identity_of(process)];
+    seconds = std::max(seconds, elapsed(process));
+}
+
+// The first process of which `report` has older data than another report: "rank 1". "" if there is
+// none. Reports of earlier versions do not say how new they are.
+std::string first_outdated(const Report& report, const Newest& newest) {
+    for (const ProgramInfo& process : report.processes) {
+        if (process.elapsed && *process.elapsed < newest.at(identity_of(process))) {
+            return process.rank < 0 ? "process " + std::to_string(process.pid)
+                                    : "rank " + std::to_string(process.rank);
+        }
+    }
+    return {};
+}
+
+// A report that contains all processes of another report replaces it, and must not be older.
+// However, a report is not used if each of its processes has a smaller report that is as new: it
+// was merged from such reports. Of two reports about the same processes, the one that covers more
+// time is used.
 base::Result<Sources> choose_sources(std::span<const Report* const> reports) {
+    Newest newest;
     std::map<Identity, std::size_t> smallest;  // report about a process: its number of processes
     for (const Report* report : reports) {
         for (const ProgramInfo& process : report->processes) {
             auto& size = smallest.try_emplace(identity_of(process), SIZE_MAX).first->second;
             size = std::min(size, report->processes.size());
+            note(newest, process);
+        }
+    }
+    Newest in_smallest;
+    for (const Report* report : reports) {
+        for (const ProgramInfo& process : report->processes) {
+            if (smallest.at(identity_of(process)) == report->processes.size()) {
+                note(in_smallest, process);
+            }
         }
     }
     std::vector<const Report*> order(reports.begin(), reports.end());
     std::erase_if(order, [&](const Report* report) {
         return std::ranges::all_of(report->processes, [&](const ProgramInfo& process) {
-            return smallest.at(identity_of(process)) < report->processes.size();
+            const Identity identity = identity_of(process);
+            return smallest.at(identity) < report->processes.size() &&
+                   elapsed(process) <= in_smallest.at(identity);
         });
     });
     std::ranges::stable_sort(order, std::ranges::greater(), [](const Report* report) {
@@ -46,6 +84,14 @@ base::Result<Sources> choose_sources(std::span<const Report* const> reports) {
             return base::Error{
                 "two merged reports have only some of their processes in common: merge the "
                 "original reports instead"};
+        }
+        if (known == std::ssize(report->processes)) {
+            continue;
+        }
+        if (const std::string outdated = first_outdated(*report, newest); !outdated.empty()) {
+            return base::Error{"a merged report has older data of " + outdated +
+                               " than another report, and its data cannot be separated: leave out "
+                               "either of them"};
         }
         for (const ProgramInfo& process : report->processes) {
             sources.try_emplace(identity_of(process), report);

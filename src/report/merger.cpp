@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "base/text.h"
 #include "report/growth_tracker.h"
 #include "report/report_store.h"
 #include "report/step_pauses.h"
@@ -15,6 +16,9 @@ namespace {
 // Steps with collections in a merged report: in total, and at least for each process.
 constexpr std::size_t kMaxMergedPauses = 20'000;
 constexpr std::size_t kLeastPauses = 20;
+// A file may contain any number.
+constexpr int kMaxRanks = 1'000'000;
+constexpr std::size_t kMaxNamedRanks = 10;
 
 std::size_t records_each(std::size_t processes) {
     return std::clamp<std::size_t>(kMaxMergedRecords / processes, 2, model::kMaxCollectionRecords);
@@ -144,6 +148,7 @@ model::Report Merger::finish() {
     }
     thin_accounts();
     set_missing_ranks();
+    note_repeated_ranks();
     merged_.stats.findings = merged_.findings.size();
     merged_.notes.resize(std::min(merged_.notes.size(), kMaxNotes));
     if (merged_.findings.size() > kMaxFindings) {
@@ -220,11 +225,42 @@ void Merger::thin_accounts() {
 
 void Merger::set_missing_ranks() {
     for (const model::ProgramInfo& process : merged_.processes) {
+        for (int rank = 0; rank < std::min(process.world_size.value_or(0), kMaxRanks); ++rank) {
+            missing_.insert(rank);
+        }
+    }
+    for (const model::ProgramInfo& process : merged_.processes) {
         missing_.erase(process.rank);
     }
     if (!missing_.empty()) {
         merged_.missing_ranks.emplace(missing_.begin(), missing_.end());
     }
+}
+
+void Merger::note_repeated_ranks() {
+    std::map<int, std::size_t> processes;
+    for (const model::ProgramInfo& process : merged_.processes) {
+        processes[process.rank] += process.rank >= 0 ? 1 : 0;
+    }
+    std::vector<std::string> ranks;
+    for (const auto& [rank, count] : processes) {
+        if (count > 1) {
+            ranks.push_back(std::to_string(rank));
+        }
+    }
+    if (ranks.empty()) {
+        return;
+    }
+    const bool one = ranks.size() == 1;
+    const std::size_t more = ranks.size() - std::min(ranks.size(), kMaxNamedRanks);
+    ranks.resize(ranks.size() - more);
+    if (more > 0) {
+        ranks.push_back(std::to_string(more) + " more");
+    }
+    add_once(merged_.notes,
+             (one ? "Rank " : "Ranks ") + base::joined(ranks) + (one ? " has" : " have") +
+                 " several processes in this report: worker processes, restarted processes, or "
+                 "processes of several runs.");
 }
 
 void Merger::note_shared_devices() {

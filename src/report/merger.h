@@ -16,12 +16,13 @@
 
 namespace cyclewatch::report {
 
-// Identifies a process and defines the order of processes. Includes the rank, because processes in
-// containers that start together may have equal process ids and start times.
-using Identity = std::tuple<int, std::int64_t, std::string, std::string>;
+// Identifies a process and defines the order of processes. Includes the rank and the host, because
+// processes in containers that start together may have equal process ids and start times.
+using Identity = std::tuple<int, std::int64_t, std::string, std::string, std::string>;
 
 inline Identity identity_of(const model::ProgramInfo& process) {
-    return {process.rank, process.pid, process.started_at, process.script};
+    return {
+        process.rank, process.pid, process.started_at, process.script, process.host.value_or("")};
 }
 
 // Maps each process to the report that provides its data.
@@ -47,8 +48,10 @@ class Merger {
     void rename_parts(model::CollectionRecord& record) const;
     // Bounds the size of the accounts, which grows with the number of processes.
     void thin_accounts();
-    // A rank is not missing if another report contains it.
+    // A rank is missing if no report contains it.
     void set_missing_ranks();
+    // Adds a note if a rank has several processes.
+    void note_repeated_ranks();
     // Adds a note for each physical device that several ranks used.
     void note_shared_devices();
 

@@ -210,6 +210,17 @@ void ReportStore::add_usage(const std::string& device,
     place->second.add(at, bytes);
 }
 
+void ReportStore::set_rank(int rank, std::optional<int> world_size) {
+    const std::lock_guard lock(mutex_);
+    program_.rank = rank;
+    program_.world_size = world_size;
+}
+
+void ReportStore::set_elapsed(double seconds) {
+    const std::lock_guard lock(mutex_);
+    program_.elapsed = seconds;
+}
+
 void ReportStore::set_unexamined(std::string objects) {
     const std::lock_guard lock(mutex_);
     program_.unexamined = std::move(objects);
@@ -242,6 +253,7 @@ model::Report ReportStore::snapshot(const model::Stats& stats) const {
     const std::lock_guard lock(mutex_);
     model::Report report;
     report.processes = {program_};
+    report.processes.front().elapsed = program_.elapsed.value_or(stats.elapsed);
     report.devices = devices_;
     report.findings = findings_;
     std::ranges::for_each(report.findings, [this](auto& finding) { source_.fill(finding); });

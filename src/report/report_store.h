@@ -107,6 +107,10 @@ class ReportStore {
                    double at,
                    std::uint64_t bytes);
 
+    // Sets ProgramInfo::rank and ProgramInfo::world_size.
+    void set_rank(int rank, std::optional<int> world_size);
+    // Sets ProgramInfo::elapsed, which otherwise is Stats::elapsed of each report.
+    void set_elapsed(double seconds);
     // Sets ProgramInfo::unexamined.
     void set_unexamined(std::string objects);
 

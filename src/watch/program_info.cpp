@@ -6,14 +6,17 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
-#include <cstdlib>
+#include <cstdint>
 #include <ctime>
+#include <ranges>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "base/stable_hash.h"
 #include "collector/gc_hook.h"
+#include "watch/job_rank.h"
 
 namespace cyclewatch::watch {
 namespace {
@@ -54,18 +57,20 @@ std::string script_name() {
     return name.empty() || name == "-c" ? "python" : name.substr(0, 64);
 }
 
-int rank() {
-    const char* text = std::getenv("RANK");
-    int value = -1;
-    if (text != nullptr) {
-        const std::string_view digits = text;
-        const auto [end, error] =
-            std::from_chars(digits.data(), digits.data() + digits.size(), value);
-        if (error != std::errc() || end != digits.data() + digits.size() || value < 0) {
-            return -1;
-        }
+// A hash of the name of the machine: 16 hexadecimal digits.
+std::string host() {
+    std::array<char, 256> name{};
+    if (::gethostname(name.data(), name.size() - 1) != 0) {
+        return {};
     }
-    return value;
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::uint64_t value = base::StableHash().add(name.data()).value();
+    std::string text(16, '0');
+    for (char& digit : std::views::reverse(text)) {
+        digit = kDigits[value % 16];
+        value /= 16;
+    }
+    return text;
 }
 
 // With milliseconds, so that reports can be aligned with logs and traces.
@@ -89,13 +94,25 @@ model::ProgramInfo describe_program(Clock::time_point started) {
     model::ProgramInfo program;
     program.script = script_name();
     program.pid = ::getpid();
-    program.rank = rank();
+    set_rank(program);
+    if (std::string name = host(); !name.empty()) {
+        program.host = std::move(name);
+    }
     const std::string_view version = Py_GetVersion();
     program.python_version = version.substr(0, version.find(' '));
     program.cyclewatch_version = CYCLEWATCH_VERSION;
     program.started_at = utc_at(started);
     program.strategy = collector::strategy_name(collector::strategy());
     return program;
+}
+
+void set_rank(model::ProgramInfo& program) {
+    const JobRank found = job_rank();
+    program.rank = found.rank;
+    program.world_size.reset();
+    if (found.world_size > 0) {
+        program.world_size = found.world_size;
+    }
 }
 
 std::string report_stem(const model::ProgramInfo& program) {

@@ -12,7 +12,10 @@ namespace cyclewatch::watch {
 // `started`: when the watch started.
 [[nodiscard]] model::ProgramInfo describe_program(Clock::time_point started = Clock::now());
 
-// "cyclewatch-train-1234", or "cyclewatch-train-rank3-1234" if RANK is set.
+// Updates the rank, which may become known while a watch is active (job_rank()).
+void set_rank(model::ProgramInfo& program);
+
+// "cyclewatch-train-1234", or "cyclewatch-train-rank3-1234" if the rank is known.
 [[nodiscard]] std::string report_stem(const model::ProgramInfo& program);
 
 // `__version__` of the module `package`; "" if the module is not imported or has no version.

@@ -18,6 +18,7 @@
 #include "python/guards.h"
 #include "python/state_lock.h"
 #include "render/summary.h"
+#include "watch/job_rank.h"
 #include "watch/known_findings.h"
 #include "watch/notification_queue.h"
 #include "watch/program_info.h"
@@ -73,9 +74,16 @@ void Watch::open_store() {
     writer_ = nullptr;
 }
 
+void Watch::update_rank() const {
+    model::ProgramInfo program = program_;
+    set_rank(program);
+    store_->set_rank(program.rank, program.world_size);
+}
+
 // Called at the first finding rather than at the start of the watch, because the program may set
-// sys.argv and RANK in between.
+// sys.argv and initialize torch.distributed in between.
 void Watch::open_writer() {
+    update_rank();
     if (writer_ != nullptr || settings_.formats.empty()) {
         return;
     }
@@ -228,6 +236,8 @@ const char* Watch::unexamined() const {
 void Watch::end() {
     stop_usage_samples(store_.get());
     store_->set_unexamined(unexamined());
+    store_->set_elapsed(seconds_since_start(Clock::now()));
+    update_rank();
     if (writer_ != nullptr) {
         writer_->changed(false);
     }
@@ -261,7 +271,7 @@ void Watch::write_clean_report() {
     if (writer_ != nullptr || fork_ != 0 || !settings_.clean_report) {
         return;
     }
-    if (settings_.report_name.empty() && describe_program().rank < 0) {
+    if (settings_.report_name.empty() && job_rank().rank < 0) {
         return;  // only the ranks of a distributed run are counted
     }
     open_writer();
@@ -554,7 +564,9 @@ void Watch::notify_findings(const std::shared_ptr<CollectionResult>& result) {
 
 void Watch::notify_report(const model::CollectionRecord& record,
                           const std::shared_ptr<CollectionResult>& result) {
-    enqueue([self = shared_from_this(), record, result, program = program_, figures = stats()] {
+    model::ProgramInfo program = program_;
+    set_rank(program);
+    enqueue([self = shared_from_this(), record, result, program, figures = stats()] {
         report::ReportStore once(program, self->settings_.devices.words());
         once.add(record, std::move(result->found));
         auto report = std::make_shared<model::Report>(once.snapshot(figures));
@@ -604,6 +616,7 @@ void Watch::revise(const std::function<void(model::Finding&)>& change) {
 }
 
 model::Report Watch::report() const {
+    update_rank();
     model::Report report = store_->snapshot(stats());
     model::ProgramInfo& program = report.processes.front();
     if (program.unexamined == model::kStillRunning) {

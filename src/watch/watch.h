@@ -239,6 +239,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // The objects that nothing has examined; "" if there are none.
     [[nodiscard]] const char* unexamined() const;
     void open_writer();
+    // The rank may have become known.
+    void update_rank() const;
     void project_growth(std::vector<model::GrowingOwner>& growing);
     [[nodiscard]] std::vector<model::Finding> large_enough(std::vector<model::Finding> findings);
     // Queues a warning that also shows, if known, where automatic collection was switched off or,

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -125,6 +126,82 @@ def test_report_of_another_version_is_not_read(store, as_rank):
     assert "cyclewatch 9.0" in note and "rank 1" in note and "use a newer version" in note
 
 
+PACKED = zlib.compress(b"{}")
+
+
+@pytest.mark.parametrize(
+    ("header", "packed"),
+    [
+        ('{"version": "9.0", "parts": 2}', PACKED),
+        ('{"version": "9.0", "chunks": "all"}', PACKED),
+        (f'{{"version": "9.0", "chunks": 1, "crc": {zlib.crc32(b"other")}}}', b"other"),
+        ("[]", PACKED),
+        ("\\", PACKED),
+    ],
+)
+def test_report_in_another_form_is_missing_with_the_reason(store, as_rank, header, packed):
+    store.add("cyclewatch/1/processes", 1)
+    store.set("cyclewatch/1/1", header)
+    store.set("cyclewatch/1/1/0", packed)
+    report = cyclewatch.distributed.gather(0, report=as_rank(0), store=store)
+    assert report.missing_ranks == [1, 2, 3]
+    version = "cyclewatch 9.0" if "9.0" in header else "another version of cyclewatch"
+    assert report.notes == [
+        f"The report of rank 1 cannot be read: {version} published it in an unknown form."
+    ]
+
+
+def test_rank_that_the_job_does_not_have_is_refused(store, as_rank):
+    own = as_rank(5)
+    with pytest.raises(RuntimeError, match="RANK is 5, but WORLD_SIZE is 4"):
+        cyclewatch.distributed.publish(own, store=store)
+    assert not store.values
+
+
+def test_files_name_the_ranks_without_a_report(as_rank, tmp_path):
+    for rank in (0, 2):
+        as_rank(rank).save(tmp_path / f"rank{rank}.json")
+    command = [sys.executable, "-m", "cyclewatch", "merge", "-o", "all.json", "--force"]
+    for files, missing in (("rank0.json rank2.json", [1, 3]), ("rank2.json", [0, 1, 3])):
+        subprocess.run([*command, *files.split()], cwd=tmp_path, check=True)
+        assert cyclewatch.Report.load(tmp_path / "all.json").missing_ranks == missing
+
+
+def test_older_merged_report_and_a_newer_file_are_refused(store, as_rank, tmp_path):
+    with cyclewatch.watch(devices="cpu") as watch:
+        as_rank(1)
+        cyclewatch.distributed.publish(watch.report(), store=store)
+        early = cyclewatch.distributed.gather(0, report=as_rank(0), store=store)
+        as_rank(1)
+        newer = watch.report()
+    with pytest.raises(ValueError, match="older data of rank 1 than another report"):
+        cyclewatch.Report.merge([early, newer])
+    assert newer.processes[0].elapsed > early.processes[1].elapsed
+
+
+def test_rank_is_that_of_torch_if_it_is_initialized(tmp_path):
+    """The watch starts first, and RANK is not set, as with torch.multiprocessing.spawn."""
+    outcome = subprocess.run(
+        [sys.executable, str(PROGRAM.with_name("late_rank.py"))],
+        env={
+            **{name: value for name, value in os.environ.items() if name != "RANK"},
+            "CYCLEWATCH": "1",
+            "CYCLEWATCH_DEVICES": "cpu",
+            "CYCLEWATCH_OUTPUT": f"{tmp_path}/",
+            "CYCLEWATCH_FORMAT": "json",
+            "CYCLEWATCH_GATHER": "0",
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert outcome.returncode == 0, outcome.stderr
+    assert outcome.stdout == "[None, None] [2, 3] [2, 3]\n"
+    [path] = tmp_path.glob("cyclewatch-late_rank-rank2-*.json")
+    [process] = cyclewatch.Report.load(path).processes
+    assert (process.rank, process.world_size) == (2, 3)
+
+
 def test_chunks_have_at_most_1_mib(store):
     document = random.Random(0).randbytes(5 << 19)
     job_store.publish(store, 1, Published("1", document))
@@ -236,6 +313,34 @@ def test_rank_0_alone_writes_no_merged_report_unless_asked(
     assert [ranks_of(cyclewatch.Report.load(path)) for path in paths] == [merged] * len(paths)
     is_unexpected = seconds is None and not others
     assert ("no other rank has sent a report" in caplog.text) == is_unexpected
+
+
+def test_rank_0_names_the_others_if_all_are_watched(server, as_rank, monkeypatch, tmp_path, caplog):
+    monkeypatch.setattr(exit_gathering, "_finished", 0)
+    monkeypatch.setattr(exit_gathering, "_DEFAULT_SECONDS", 0.01)
+    own = as_rank(0)
+    watch = SimpleNamespace(report=lambda: own, report_paths=[str(tmp_path / "a-rank0-1.json")])
+    [path] = exit_gathering.gather_at_exit(watch, None, is_every_rank_watched=True)
+    assert cyclewatch.Report.load(path).missing_ranks == [1, 2, 3]
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(("rank", "is_watched", "level"), [(0, 1, 30), (0, 0, 20), (1, 1, 20)])
+def test_rank_0_warns_if_the_store_is_gone(
+    as_rank, monkeypatch, tmp_path, caplog, rank, is_watched, level
+):
+    caplog.set_level("INFO", logger="cyclewatch")
+    monkeypatch.setattr(exit_gathering, "_finished", 0)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
+        monkeypatch.setenv("MASTER_PORT", str(free.getsockname()[1]))
+        own = as_rank(rank)
+        watch = SimpleNamespace(report=lambda: own, report_paths=[str(tmp_path / "a.json")])
+        assert exit_gathering.gather_at_exit(watch, None, bool(is_watched)) == []
+    [record] = [each for each in caplog.records if "were not merged" in each.message]
+    assert record.levelno == level
+    assert "does not answer" in record.message
 
 
 def test_merged_report_is_as_private_as_those_of_the_ranks_and_replaces_no_file(as_rank, tmp_path):

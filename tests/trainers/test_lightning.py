@@ -255,8 +255,12 @@ def test_entry_points_add_callbacks_only_on_request(run_program, value, expected
     assert (modules == "loaded") == bool(expected)
 
 
-def test_two_processes_write_two_reports(run_program, reports):
-    run_program("lightning_ddp.py")
-    found = reports("reports")
-    assert len(found) == 2
+@pytest.mark.parametrize("strategy", ["ddp", "ddp_spawn", "ddp_fork"])
+def test_two_processes_write_two_reports(run_program, reports, tmp_path, strategy):
+    run_program("lightning_ddp.py", strategy)
+    found = [report for report in reports("reports") if len(report.processes) == 1]
+    assert [report.processes[0].rank for report in found] == [0, 1]
+    assert [report.processes[0].world_size for report in found] == [2, 2]
+    for rank in range(2):
+        assert len(list(tmp_path.glob(f"reports/cyclewatch-*-rank{rank}-*.json"))) == 1
     assert [report.findings[0].occurrences for report in found] == [STEPS, STEPS]

@@ -105,6 +105,62 @@ Report on_device(int rank, const std::string& uuid) {
     return report;
 }
 
+// A report of some of the ranks of a job of `world_size` ranks.
+Report of_job(int rank, int world_size, double elapsed = 1) {
+    Report report = of_rank(rank, {"a"});
+    report.processes.front().world_size = world_size;
+    report.processes.front().elapsed = elapsed;
+    return report;
+}
+
+TEST(MergeReports, NamesTheRanksOfTheJobThatNoReportContains) {
+    EXPECT_EQ(merged({of_job(2, 4), of_job(0, 4)}).value().missing_ranks, (std::vector{1, 3}));
+    EXPECT_EQ(merged({of_job(1, 2), of_job(0, 2)}).value().missing_ranks, std::nullopt);
+    EXPECT_EQ(merged({of_job(1, 2)}).value().missing_ranks, std::vector{0});
+}
+
+TEST(MergeReports, NotesThatARankHasSeveralProcesses) {
+    Report again = of_job(1, 2);
+    again.processes.front().pid = 7;
+    const Report report = merged({of_job(1, 2), of_job(0, 2), again}).value();
+    ASSERT_EQ(report.processes.size(), 3U);
+    EXPECT_THAT(report.notes, ::testing::Contains(::testing::StartsWith("Rank 1 has several")));
+    EXPECT_THAT(merged({of_job(1, 2), of_job(0, 2)}).value().notes,
+                ::testing::Not(::testing::Contains(::testing::HasSubstr("several"))));
+}
+
+TEST(MergeReports, RejectsAMergedReportWithOlderDataOfAProcess) {
+    const Report early = merged({of_job(0, 2, 5), of_job(1, 2, 5)}).value();
+    const auto mixed = merged({early, of_job(1, 2, 8)});
+    ASSERT_FALSE(mixed.ok());
+    EXPECT_THAT(mixed.error(), ::testing::HasSubstr("older data of rank 1 than another report"));
+    EXPECT_TRUE(merged({early, of_job(1, 2, 5)}).ok());
+    EXPECT_TRUE(merged({early, of_job(1, 2, 3)}).ok());
+    // All of its ranks have newer reports.
+    EXPECT_TRUE(merged({early, of_job(0, 2, 7), of_job(1, 2, 8)}).ok());
+}
+
+TEST(MergeReports, UsesAMergedReportThatIsNewerThanThoseOfItsRanks) {
+    Report last = of_rank(1, {"a"}, 3);
+    last.processes.front().elapsed = 9;
+    const Report both = merged({of_job(0, 2, 5), last}).value();
+    // Rank 1 was killed before it wrote its last report.
+    const Report report = merged({both, of_job(0, 2, 5), of_job(1, 2, 5)}).value();
+    EXPECT_EQ(report.processes[1].elapsed, 9);
+    EXPECT_EQ(report.findings.front().occurrences, 4U);
+    const auto conflict = merged({both, of_job(0, 2, 6), of_job(1, 2, 5)});
+    ASSERT_FALSE(conflict.ok());
+    EXPECT_THAT(conflict.error(), ::testing::HasSubstr("older data of rank 0"));
+}
+
+TEST(MergeReports, DistinguishesProcessesOfSeveralHosts) {
+    Report first = of_rank(0, {"a"});
+    Report second = first;
+    first.processes.front().host = "1";
+    second.processes.front().host = "2";
+    EXPECT_EQ(merged({first, second}).value().processes.size(), 2U);
+}
+
 TEST(MergeReports, NotesThatRanksUsedTheSameDevice) {
     const auto whole = merged({on_device(3, "aa"), on_device(0, "bb"), on_device(1, "aa")});
     ASSERT_TRUE(whole.ok()) << whole.error();

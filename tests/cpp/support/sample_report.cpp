@@ -70,7 +70,7 @@ model::Report make_hostile_report(const std::string& text) {
     model::ProgramInfo& program = report.processes.front();
     program.script = program.python_version = program.cyclewatch_version = text;
     program.started_at = program.strategy = text;
-    program.unexamined = text;
+    program.unexamined = program.host = text;
     report.devices = {text};
     report.notes = {text};
     report.stats.skipped = {{text, 1}};

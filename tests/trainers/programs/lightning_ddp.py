@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A leaking model in two processes."""
+"""A leaking model in two processes, which the strategy of the argument starts."""
 
 import gc
+import sys
 import warnings
 
 import lightning
@@ -27,17 +28,21 @@ class Model(lightning.LightningModule):
         return torch.optim.SGD(self.parameters(), 0.1)
 
 
-gc.disable()
-lightning.Trainer(
-    max_steps=6,
-    accelerator="cpu",
-    devices=2,
-    strategy="ddp",
-    logger=False,
-    enable_checkpointing=False,
-    enable_progress_bar=False,
-    callbacks=[CycleWatchCallback(devices="cpu", report_dir="reports", formats="json", budget=1)],
-).fit(
-    Model(),
-    torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.ones(64, 8)), batch_size=2),
-)
+def main(strategy):
+    gc.disable()
+    settings = {"devices": "cpu", "report_dir": "reports", "formats": "json", "budget": 1}
+    data = torch.utils.data.TensorDataset(torch.ones(64, 8))
+    lightning.Trainer(
+        max_steps=6,
+        accelerator="cpu",
+        devices=2,
+        strategy=strategy,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        callbacks=[CycleWatchCallback(**settings)],
+    ).fit(Model(), torch.utils.data.DataLoader(data, batch_size=2))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -5,12 +5,15 @@
 export interface Program {
     script: string; // Name of the script, without directory and suffix; empty if there is none.
     pid: number; // The process id.
-    rank: number; // Value of the environment variable RANK; -1 if it was not set.
+    rank: number; // Rank in the job: of torch.distributed if the program initialized it, else the environment variable RANK; -1 if the process is not a rank.
     python_version: string; // Version of CPython: '3.11.9'.
     cyclewatch_version: string; // Version of cyclewatch.
     started_at: string; // Start time of the watch, in UTC and ISO 8601 format: '2026-01-31T12:00:00.000Z'.
     strategy: string; // How unreachable objects were found: 'ride-along' or 'heap-scan'.
     unexamined?: string; // The objects that nothing had examined when the report was written; empty if a scan or a full collection examined all objects at the end of the watch; missing if an earlier version wrote the report.
+    world_size?: number; // Number of ranks of the job: of torch.distributed if the program initialized it, else the environment variable WORLD_SIZE; missing if the process is not a rank, or it is not known.
+    host?: string; // A hash of the name of the machine, of 16 hexadecimal digits, which tells the processes of several machines apart; missing if an earlier version wrote the report.
+    elapsed?: number; // Seconds from the start of the watch to the report, or to the end of the watch; missing if an earlier version wrote the report.
 }
 
 // The line of code at a location, with the lines around it.
@@ -379,7 +382,7 @@ export interface Report {
     collection_steps?: CollectionSteps[]; // The time that collections took in the steps of the program, by process; missing if the program did not call Watch.step().
     memory_samples?: MemorySamples[]; // The memory in use over time, by process and device, sampled while a watch with report files was active; missing if there are too few samples for a chart.
     addresses?: StorageAddresses[]; // The addresses of storages on CUDA devices, for ``cyclewatch snapshot --owners``: for each process, at most 1,000 of reachable owners, the largest first, 1,000 of unreachable owners and the last 1,000 that were freed; missing if there are none, and if the report covers several processes.
-    missing_ranks?: number[]; // Ranks of the job that sent no report, or none that can be read, in ascending order; missing if no rank is missing or the reports were merged from files.
+    missing_ranks?: number[]; // Ranks of the job of which a merged report has no data, because they wrote or sent no report, or none that can be read, in ascending order; missing if no rank is missing.
     stats: Stats; // Statistics of the watch when the report was created.
     notes: string[]; // Sentences that describe which data was truncated or skipped.
 }

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Initializes torch.distributed after the watch has started; test_distributed.py runs it.
+
+Prints the rank and the number of ranks before that, afterwards, and after the process group has
+been destroyed.
+"""
+
+import gc
+
+import torch
+import torch.distributed as dist
+import torch.testing._internal.distributed.fake_pg  # noqa: F401 - registers the backend
+
+from cyclewatch.watching.watches import active_watch
+
+
+def known():
+    [process] = active_watch().report().processes
+    return [process.rank, process.world_size]
+
+
+places = [known()]
+dist.init_process_group("fake", store=dist.HashStore(), rank=2, world_size=3)
+places.append(known())
+cycle = [torch.zeros(256)]
+cycle.append(cycle)
+del cycle
+gc.collect()
+dist.destroy_process_group()
+places.append(known())
+print(*places)
