@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import shutil
@@ -67,17 +68,31 @@ def _append(arguments: argparse.Namespace) -> int:
         raise Failure("--to parquet needs the folder of the dataset as --output", Status.USAGE)
     if importlib.util.find_spec("pyarrow") is None:
         raise Failure("parquet needs pyarrow: pip install 'cyclewatch[parquet]'")
-    from cyclewatch.export.dataset import files_of
+    from cyclewatch.export.dataset import files_of, other_dates
 
-    files = files_of(inputs.load_merged(arguments.files)[0], arguments.job)
+    files = files_of(inputs.load_job(arguments.files)[0], arguments.job)
     targets = {os.path.join(folder, name): data for name, data in files.items()}
-    for target in targets:
+    replaced = other_dates(folder, files)
+    for target in [*targets, *replaced]:
         outputs.refuse_to_replace(target, arguments.force)
     for target, data in targets.items():
         outputs.make_folder(os.path.dirname(target))
         outputs.write(target, data, arguments.force)
+    for path in replaced:
+        _remove(path)
     terminal.written(list(targets), arguments.json)
     return Status.OK
+
+
+def _remove(path: str) -> None:
+    try:
+        os.remove(path)
+        with contextlib.suppress(OSError):
+            os.rmdir(os.path.dirname(path))  # if it is empty
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise Failure(f"cannot remove {path}: {error.strerror}") from None
 
 
 def rendered(report: cyclewatch.Report, to: str) -> str | bytes:

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
+import os
 import re
 
 from cyclewatch.export.dataset_tables import JOB, TABLES, Column, first_start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from cyclewatch._native import Report
@@ -39,6 +41,19 @@ def files_of(report: Report, job: str | None) -> dict[str, bytes]:
         f"{table}/date={started_at:%Y-%m-%d}/{name}.parquet": _packed(table, report, values)
         for table in TABLES
     }
+
+
+def other_dates(folder: str, files: Iterable[str]) -> list[str]:
+    """The files of the same job in the dataset `folder` that have another date than `files`.
+
+    A job that is started again, such as a requeued one, may have another date than before.
+    """
+    found = []
+    for path in files:
+        table, _, name = path.split("/")
+        pattern = os.path.join(glob.escape(folder), table, "date=*", glob.escape(name))
+        found += [each for each in glob.glob(pattern) if each != os.path.join(folder, path)]
+    return sorted(found)
 
 
 def _file_name(job: str) -> str:

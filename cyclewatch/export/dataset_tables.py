@@ -45,8 +45,9 @@ JOB: tuple[Column, ...] = (
     Column("script", "string", "Name of the script"),
 )
 _PROCESS = (
-    Column("rank", "int32", "Value of RANK; null if it was not set"),
+    Column("rank", "int32", "The rank; null if the process is not a rank of a job"),
     Column("pid", "int64", "The process id"),
+    Column("host", "string", "A hash of the name of the machine; null if unknown"),
 )
 _INSTALLED = re.compile(r".*/(?:site|dist)-packages/([^/.:]+)")
 _MEMORY = (
@@ -125,7 +126,7 @@ def _joint(label: str) -> str:
 
 
 def _of(process: Program) -> Row:
-    return {"rank": process.rank, "pid": process.pid}
+    return {"rank": process.rank, "pid": process.pid, "host": process.host}
 
 
 def _occurrence_rows(report: Report) -> Iterator[Row]:
@@ -200,7 +201,7 @@ TABLES = {
             Column("python_version", "string", "Version of CPython of the first process"),
             Column("cyclewatch_version", "string", "Version of cyclewatch of the first process"),
             Column("processes", "int32", "Number of processes in the report"),
-            Column("missing_ranks", "int32", "Number of ranks that sent no report"),
+            Column("missing_ranks", "int32", "Number of ranks of which the report has no data"),
             Column("collections", "int64", "Number of collections in all processes"),
             Column("scans", "int64", "Number of scans in all processes"),
             Column(

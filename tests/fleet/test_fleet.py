@@ -100,6 +100,45 @@ def test_report_is_appended_once(convert, tmp_path):
     ]
 
 
+def test_job_that_starts_again_on_another_day_is_replaced(convert, tmp_path):
+    convert("-o", "data", "--job", "4711")
+    convert("-o", "data", "--job", "4712")
+    later = json.dumps(fleet.GOLDEN).replace("2026-01-31T", "2026-02-01T")
+    (tmp_path / "report.json").write_text(later)
+    message = convert("-o", "data", "--job", "4711", status=3)
+    assert "date=2026-01-31/4711.parquet exists; use --force to replace it" in message
+    assert not list(tmp_path.glob("data/*/date=2026-02-01"))
+    convert("-o", "data", "--job", "4711", "--force")
+    for table in TABLES:
+        paths = sorted(
+            str(path.relative_to(tmp_path)) for path in tmp_path.glob(f"data/{table}/*/*")
+        )
+        assert paths == [
+            f"data/{table}/date=2026-01-31/4712.parquet",
+            f"data/{table}/date=2026-02-01/4711.parquet",
+        ]
+
+
+def test_processes_have_the_hash_of_their_host(convert, tmp_path):
+    changed = json.loads(json.dumps(fleet.GOLDEN))
+    changed["processes"][0]["host"] = "0123456789abcdef"
+    (tmp_path / "report.json").write_text(json.dumps(changed))
+    convert("-o", "data")
+    occurrences = parquet.read_table(tmp_path / "data" / "occurrences").to_pylist()
+    hosts = {(row["pid"], row["host"]) for row in occurrences}
+    assert (changed["processes"][0]["pid"], "0123456789abcdef") in hosts
+
+
+def test_missing_ranks_of_a_single_report_are_counted(convert, tmp_path):
+    with cyclewatch.watch(devices="cpu") as watch:
+        pass
+    empty = json.loads(watch.report().to_json())
+    empty["processes"][0].update(rank=0, world_size=3)
+    (tmp_path / "report.json").write_text(json.dumps(empty))
+    convert("-o", "data")
+    assert parquet.read_table(tmp_path / "data" / "jobs").column("missing_ranks").to_pylist() == [2]
+
+
 def test_columns_have_the_values_of_the_report(convert, tmp_path):
     convert("-o", "data")
     report = cyclewatch.Report.load(tmp_path / "report.json")
