@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _THREAD = 2_000_000_000  # above all thread ids of Linux
 _MOST_FINDINGS = 16  # of one slice
+_MOST_PROCESS_IDS = 1 << 22  # of Linux
+_DEAD = "tensors found dead"
 
 
 def trace_json(report: Report) -> str:
@@ -52,6 +54,11 @@ def merged(trace: dict[str, Any], report: Report) -> int:
         raise ValueError("it has no list traceEvents")
     traced = {event.get("pid") for event in events if isinstance(event, dict)}
     processes = {index for index, process in enumerate(report.processes) if process.pid in traced}
+    information = trace.get("distributedInfo")
+    rank = information.get("rank") if isinstance(information, dict) else None
+    # Processes of several machines may have the same id; a trace of torch is of one rank.
+    of_rank = {index for index in processes if report.processes[index].rank == rank}
+    processes = of_rank or processes
     base = trace.get("baseTimeNanoseconds", 0)  # torch before 2.3: times since 1970
     if not isinstance(base, int):
         raise ValueError("baseTimeNanoseconds is not an integer")
@@ -70,21 +77,67 @@ def _events(
     report: Report, processes: set[int], base: int, is_named: bool = False
 ) -> Iterator[Event]:
     """The events of `processes`; `is_named`: the trace contains the names of the processes."""
-    for index in sorted(processes):
+    pids = _distinct_ids(report, processes)
+    for index, pid in pids.items():
         process = report.processes[index]
         rank = f"rank {process.rank}, " if process.rank is not None else ""
-        if not is_named:
+        if not is_named or pid != process.pid:
             name = f"{process.script or 'python'} ({rank}process {process.pid})"
-            yield _named("process_name", process.pid, name)
-        yield _named("thread_name", process.pid, "garbage collection (cyclewatch)")
+            yield _named("process_name", pid, name)
+        yield _named("thread_name", pid, "garbage collection (cyclewatch)")
     findings = {
         signature: finding for finding in report.findings for signature in finding.signatures
     }
-    for collection in report.collections:
-        if collection.process in processes:
-            process = report.processes[collection.process]
+    dead = {index: _DeadBytes(findings) for index in pids}
+    for collection in sorted(report.collections, key=lambda each: each.started_at):
+        index = collection.process
+        if index in pids:
+            process = report.processes[index]
             start = (_start(process) - base) / 1000 + collection.started_at * 1e6
-            yield from _of_collection(collection, process.pid, start, findings)
+            yield from _of_collection(collection, pids[index], start, findings, dead[index])
+
+
+def _distinct_ids(report: Report, processes: set[int]) -> dict[int, int]:
+    """For each of `processes`, its id, or another one if an earlier process has the same id."""
+    ids: dict[int, int] = {}
+    for index in sorted(processes):
+        pid = report.processes[index].pid
+        while pid in ids.values():
+            pid += _MOST_PROCESS_IDS
+        ids[index] = pid
+    return ids
+
+
+class _DeadBytes:
+    """The bytes of the tensors of one process that scans have found dead, and that are not freed.
+
+    The report does not say which collection frees what a scan has found before, and does not list
+    collections that found nothing else. The next collection that it lists is assumed to free all
+    findings that were collected.
+    """
+
+    def __init__(self, findings: dict[str, Finding]) -> None:
+        self._findings = findings
+        self._found: dict[str, int] = {}  # by signature
+        self._other = 0  # without a finding
+
+    def total(self) -> int:
+        return sum(self._found.values()) + self._other
+
+    def add(self, scan: Collection) -> None:
+        left = scan.released_bytes
+        for part in scan.findings:
+            size = min(left, part.retained_bytes)
+            self._found[part.signature] = self._found.get(part.signature, 0) + size
+            left -= size
+        self._other += left
+
+    def end_of_collection(self) -> None:
+        self._other = 0
+        for signature in list(self._found):
+            finding = self._findings.get(signature)
+            if finding is None or finding.collected == "yes":
+                del self._found[signature]
 
 
 def _named(kind: str, pid: int, name: str) -> Event:
@@ -98,7 +151,11 @@ def _named(kind: str, pid: int, name: str) -> Event:
 
 
 def _of_collection(
-    collection: Collection, pid: int, start: float, findings: dict[str, Finding]
+    collection: Collection,
+    pid: int,
+    start: float,
+    findings: dict[str, Finding],
+    dead: _DeadBytes,
 ) -> Iterator[Event]:
     end = start + collection.duration * 1e6
     yield {
@@ -111,9 +168,13 @@ def _of_collection(
         "dur": round(collection.duration * 1e6, 3),
         "args": _details(collection, findings),
     }
-    # The report does not say when a collection frees what a scan has found before.
-    yield _counter(pid, "tensors found dead", start, {"bytes": collection.released_bytes})
-    yield _counter(pid, "tensors found dead", end, {"bytes": 0})
+    if collection.scan:
+        dead.add(collection)
+        yield _counter(pid, _DEAD, end, {"bytes": dead.total()})
+    else:
+        yield _counter(pid, _DEAD, start, {"bytes": dead.total() + collection.released_bytes})
+        dead.end_of_collection()
+        yield _counter(pid, _DEAD, end, {"bytes": dead.total()})
     for memory in collection.device_memory:
         name = f"memory of {memory.device}"
         yield _counter(pid, name, start, {"allocated": memory.used_before})

@@ -77,10 +77,62 @@ def test_counters_show_dead_and_allocated_memory(trace, recorded):
     first, last = report.collections
     assert (first.scan, last.scan) == (True, False)
     dead = [each["bytes"] for each in counter(trace, "tensors found dead")]
-    assert dead == [1000, 0, 3000, 0]
+    assert dead == [1000, 4000, 0]
     [memory] = last.device_memory
     allocated = [each["allocated"] for each in counter(trace, "memory of cpu")]
     assert allocated[-2:] == [memory.used_before, memory.used_after]
+
+
+class Other(Trainer):
+    pass
+
+
+def test_dead_memory_stays_on_the_counter_until_it_is_freed(
+    buffers_are_owners, no_automatic_collection, tmp_path
+):
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        for step, kind in enumerate((Trainer, Trainer, Other)):
+            kind(1000)
+            watch.step(step)
+        before = watch.report()
+        Trainer(500)
+        gc.collect()
+    before.save(tmp_path / "before.trace.json")
+    trace = json.loads((tmp_path / "before.trace.json").read_text())
+    assert [each["bytes"] for each in counter(trace, "tensors found dead")] == [1000, 2000, 3000]
+    watch.report().save(tmp_path / "x.trace.json")
+    trace = json.loads((tmp_path / "x.trace.json").read_text())
+    dead = [each["bytes"] for each in counter(trace, "tensors found dead")]
+    assert dead == [1000, 2000, 3000, 3500, 0]
+
+
+def test_processes_with_the_same_id_have_their_own_tracks(recorded, tmp_path):
+    report, _ = recorded
+    documents = [json.loads(report.to_json()) for _ in range(2)]
+    for rank, document in enumerate(documents):
+        document["processes"][0].update(rank=rank, host=str(rank))
+        (tmp_path / f"rank{rank}.json").write_text(json.dumps(document))
+    ranks = [cyclewatch.Report.load(tmp_path / f"rank{rank}.json") for rank in range(2)]
+    both = cyclewatch.Report.merge(ranks)
+    both.save(tmp_path / "x.trace.json")
+    trace = json.loads((tmp_path / "x.trace.json").read_text())
+    names = {
+        event["pid"]: event["args"]["name"]
+        for event in trace["traceEvents"]
+        if event["name"] == "process_name"
+    }
+    assert [name.split("(")[1].split(",")[0] for name in names.values()] == ["rank 0", "rank 1"]
+    assert {event["pid"] for event in slices(trace)} == set(names)
+    # A torch trace is of one rank.
+    pid = report.processes[0].pid
+    profiled = torch_trace(pid, 0) | {"distributedInfo": {"rank": 1}}
+    both.save(tmp_path / "both.json")
+    (tmp_path / "t.json").write_text(json.dumps(profiled))
+    command = [sys.executable, "-m", "cyclewatch", "convert", "--into", "t.json", "both.json"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    merged = json.loads((tmp_path / "t.cyclewatch.json").read_text())
+    assert len(slices(merged)) == len(ranks[1].collections)
+    assert {event["pid"] for event in merged["traceEvents"]} == {pid}
 
 
 def test_thread_and_process_have_names(trace, recorded):
