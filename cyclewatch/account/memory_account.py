@@ -8,6 +8,7 @@ import sys
 from cyclewatch import _native
 from cyclewatch._native import clean_text, format_bytes
 from cyclewatch.account import measurement
+from cyclewatch.account.checkpointing import uses_checkpointing
 from cyclewatch.account.device_use import torch_use
 from cyclewatch.account.gpu_processes import other_processes
 from cyclewatch.account.memory_lines import (
@@ -53,10 +54,9 @@ _NEXT_STEPS = {
     "parameter": "this is the model itself",
     "gradient": "optimizer.zero_grad() frees gradients between steps",
     "optimizer state": "use an optimizer with a smaller state, or shard the state across ranks",
-    "saved for backward": "use torch.no_grad() if you do not train, torch.utils.checkpoint or "
-    "smaller batches if you do",
-    "activation": "use torch.no_grad() if you do not train, torch.utils.checkpoint or smaller "
-    "batches if you do",
+    "saved for backward": "use torch.no_grad() if you do not train, {checkpoint}smaller batches if "
+    "you do",
+    "activation": "use torch.no_grad() if you do not train, {checkpoint}smaller batches if you do",
     HELD_BY_CPP: "no object that could be examined refers to these tensors, which may belong to a "
     "torch.jit module; if not, cyclewatch.never_freed(settle=0) finds cycles of autograd nodes",
     PENDING: "the memory is free once the other stream has finished",
@@ -418,6 +418,9 @@ def _next_step(key: str, account: MemoryAccount) -> str:
     if key == FRAGMENTED:
         return FRAGMENTED_STEP
     general = _NEXT_STEPS.get(key, "")
+    if key in _OF_GRAPH:
+        advised = "" if uses_checkpointing() else "torch.utils.checkpoint or "
+        general = general.replace("{checkpoint}", advised)
     group = next((each for each in account.holders if each.category == key), None)
     if group is None or not group.held_by:
         return general

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 from cyclewatch import _native
 from cyclewatch.heap.retention import device_names, live_owners
@@ -64,6 +65,7 @@ class Census:
     def __init__(self, owners: list[LiveOwner]) -> None:
         """Store the groups."""
         self.owners = owners
+        self._listed_at = time.monotonic()
 
     @property
     def nbytes(self) -> int:
@@ -102,7 +104,8 @@ class Census:
         """Write the census to a file, replacing it, for :meth:`load` and ``cyclewatch diff``.
 
         The file is a JSON report without findings. It contains paths and the keys of dicts that the
-        census shows.
+        census shows, and, for ``cyclewatch snapshot --owners``, the addresses of the largest
+        storages on CUDA devices, unless the census was loaded from a file.
 
         Raises:
             OSError: The file cannot be written.
@@ -113,7 +116,7 @@ class Census:
             >>> cyclewatch.Census.load("before.json").nbytes
             4096
         """
-        report = _native.census_report(self.owners)
+        report = _native.census_report(self.owners, time.monotonic() - self._listed_at)
         _native.write_file(path, report.to_json().encode(), replace=True)
 
     @classmethod

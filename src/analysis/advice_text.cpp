@@ -37,6 +37,9 @@ std::string named(const CollapsedGraph& graph, const Candidate& candidate) {
     if (candidate.keeper != kNone) {
         text = dotted(graph, candidate.keeper) +
                text.substr(short_name(graph, graph.edges[edge].holder).size());
+    } else if (const std::string stored = stored_in(graph, graph.edges[edge].holder);
+               !stored.empty() && is_container(graph, graph.edges[edge].holder)) {
+        text = stored + label_of(graph, edge);
     }
     const std::string location = candidate.code == kNone
                                      ? location_of(graph, edge, candidate.keeper)

@@ -15,18 +15,28 @@ namespace {
 constexpr std::size_t kMostCandidates = 32;  // of one cycle
 constexpr std::size_t kDeepestPath = 4;      // containers in containers
 
+// True if the cycle leads only through a few containers. No reference of such a cycle names them,
+// and following the references back would name a container by itself: dict['self']['self'].
+bool has_only_containers(const CycleView& view) {
+    return view.size() <= kDeepestPath && std::ranges::all_of(view.edges, [&](EdgeIx edge) {
+               return is_container(view.graph, view.graph.edges[edge].holder);
+           });
+}
+
 // Returns a candidate for reference `i` of `cycle`. `view` is a view of the same cycle.
 InnerCandidate judge(const CycleView& view, const Cycle& cycle, std::size_t i) {
     InnerCandidate candidate;
     candidate.edges = {cycle[i]};
-    if (is_container(view.graph, view.holder(i)) ||
-        view.graph.is(view.holder(i), model::NodeKind::partial)) {
-        candidate.keeper = view.edges[view.previous(i)];
-    }
-    for (std::size_t k = i;
-         is_container(view.graph, view.holder(k)) && candidate.path.size() < kDeepestPath;) {
-        k = view.previous(k);
-        candidate.path.insert(candidate.path.begin(), view.edges[k]);
+    if (!has_only_containers(view)) {
+        if (is_container(view.graph, view.holder(i)) ||
+            view.graph.is(view.holder(i), model::NodeKind::partial)) {
+            candidate.keeper = view.edges[view.previous(i)];
+        }
+        for (std::size_t k = i;
+             is_container(view.graph, view.holder(k)) && candidate.path.size() < kDeepestPath;) {
+            k = view.previous(k);
+            candidate.path.insert(candidate.path.begin(), view.edges[k]);
+        }
     }
     candidate.code = storing_pack_hook(view, i);
     candidate.evidence = &evidence_of(view, i);

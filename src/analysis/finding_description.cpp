@@ -71,6 +71,9 @@ void append_references(std::vector<model::Reference>& list,
             }
         }
         const NodeIx holder = graph.edges[candidate.edges[i]].holder;
+        if (i == 0 && candidate.path.empty() && is_container(graph, holder)) {
+            reference.holder_path = stored_in(graph, holder);
+        }
         if (graph.is(holder, model::NodeKind::builtin_function)) {
             reference.holder_path = stored_in(graph, graph.targets[candidate.edges[i]]);
         } else if (cut.cut.size() > 1 && graph.is(holder, model::NodeKind::bound_method)) {

@@ -43,7 +43,7 @@ std::vector<std::shared_ptr<model::LiveOwner>> shared(std::vector<model::LiveOwn
 void bind_lists(py::module_& module) {
     module.def(
         "census_report",
-        [](const std::vector<std::shared_ptr<model::LiveOwner>>& owners) {
+        [](const std::vector<std::shared_ptr<model::LiveOwner>>& owners, double age) {
             const auto watch = std::make_shared<Watch>(watch::Settings{});
             auto report = std::make_shared<model::Report>(watch->report());
             std::vector<model::LiveOwner>& listed = report->live_owners.emplace();
@@ -51,12 +51,21 @@ void bind_lists(py::module_& module) {
                 listed.push_back(*owner);
                 listed.back().process = 0;  // this process
             }
-            report->censuses = {{model::CensusTime{.at = report->stats.elapsed}}};
+            const double at = report->stats.elapsed - age;
+            report->censuses = {{model::CensusTime{.at = at}}};
+            report::append_addresses(listed, *report);
+            if (report->addresses) {
+                for (model::StorageAddresses& group : *report->addresses) {
+                    group.at = at;
+                }
+            }
             return report;
         },
         Locked(),
         py::arg("owners"),
-        "Returns a report without findings that contains these groups of live owners.");
+        py::arg("age") = 0,
+        "Returns a report without findings that contains these groups of live owners, which were "
+        "listed `age` seconds ago.");
     module.def(
         "scan_storages",
         [](const std::vector<std::string>& devices, const py::object& read_source) {

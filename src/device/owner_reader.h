@@ -109,6 +109,12 @@ class OwnerReader {
     // as the nodes.
     virtual void add_graph_references(std::span<PyObject* const> /*owners*/,
                                       std::vector<OwnerReference>& /*references*/) {}
+    // Appends the objects that the computation graphs among `objects` keep alive: the graphs of
+    // owners, those whose nodes are among `objects`, and tensors saved in lists. An object may be
+    // appended several times. May cause the library to create objects, as above. May throw
+    // std::bad_alloc.
+    virtual void add_graph_targets(std::span<PyObject* const> /*objects*/,
+                                   std::vector<PyObject*>& /*targets*/) {}
     // Adds the references that the library stores in C++, of all of its objects among `objects` and
     // of the objects that these references lead to, as far as `layout` allows. May cause the
     // library to create Python objects, which live as long as their C++ objects. May throw

@@ -28,6 +28,13 @@ bool OwnerRegistry::empty() const noexcept {
     return torch_ == nullptr && cuda_arrays_ == nullptr && jax_ == nullptr && registered_.empty();
 }
 
+void OwnerRegistry::add_graph_targets(std::span<PyObject* const> objects,
+                                      std::vector<PyObject*>& targets) {
+    if (torch_ != nullptr) {
+        torch_->add_graph_targets(objects, targets);
+    }
+}
+
 void OwnerRegistry::add_hidden_references(std::span<PyObject* const> objects,
                                           const TorchLayout& layout,
                                           collector::HiddenReferences& hidden) {

@@ -53,6 +53,9 @@ class OwnerRegistry {
     // Changes whenever reader_for() may return a different reader for an unchanged type.
     [[nodiscard]] std::uint32_t version() const noexcept { return version_; }
 
+    // Calls OwnerReader::add_graph_targets() of the built-in readers.
+    void add_graph_targets(std::span<PyObject* const> objects, std::vector<PyObject*>& targets);
+
     // Calls OwnerReader::add_hidden_references() of the built-in readers.
     void add_hidden_references(std::span<PyObject* const> objects,
                                const TorchLayout& layout,

@@ -129,6 +129,15 @@ model::RetentionPath describe(const HeapGraph& graph,
     return result;
 }
 
+namespace {
+
+// Removes a call at the end, whose result cannot be assigned: ".grad" for ".grad.indices()".
+std::string_view without_call(std::string_view label) {
+    return label.ends_with("()") ? label.substr(0, label.rfind('.')) : label;
+}
+
+}  // namespace
+
 void append(model::RetentionPath& path,
             std::string_view label,
             std::string_view target,
@@ -143,9 +152,16 @@ void append(model::RetentionPath& path,
         path.text += " -> " + path.text.substr(name);
     }
     path.text += label;
+    const std::string_view settable = without_call(label);
+    if (settable.empty()) {
+        path.cut_frees = path.cut_frees && frees;
+        return;
+    }
     set_cut(path, path.references.size() - 1, frees, true);
-    const std::string attribute = "`" + path.text.substr(path.text.rfind(" -> ") + 4) + "`";
-    const bool is_gradient = label == ".grad";
+    const std::string text = path.text.substr(path.text.rfind(" -> ") + 4);
+    const std::string attribute =
+        "`" + text.substr(0, text.size() - (label.size() - settable.size())) + "`";
+    const bool is_gradient = settable == ".grad";
     path.remedy = is_gradient ? "call `zero_grad()` of the optimizer once it has used " +
                                     attribute + ", or set " + attribute + " to None"
                               : "set " + attribute + " to None once it is no longer used";

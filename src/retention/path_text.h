@@ -23,7 +23,9 @@ namespace cyclewatch::retention {
                                             bool is_small_view = false);
 
 // Extends a path by an attribute that only the object's library can read, such as ".grad". The
-// attribute becomes the cut. `frees`: true if the value has no other holders.
+// attribute becomes the cut. The result of a method, such as ".indices()", cannot be removed from
+// its object: the cut remains the one that frees the object. `frees`: true if the value has no
+// other holders.
 void append(model::RetentionPath& path,
             std::string_view label,
             std::string_view target,

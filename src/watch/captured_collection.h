@@ -45,6 +45,9 @@ struct GarbageShape {
     base::WideHash key;
     std::uint64_t copies = 0;            // equal clusters with that key; 0: the shape is unknown
     std::vector<std::uint32_t> copy_of;  // by PendingOwner::object
+    // By PendingOwner::storage: equal for corresponding storages of collections with this shape.
+    // Empty if no storage is on a CUDA device.
+    std::vector<std::uint64_t> storage_keys;
 };
 
 struct CapturedCollection {

@@ -58,6 +58,21 @@ class Signatures {
 
 }  // namespace
 
+StorageSignatures storage_signatures(const CapturedCollection& captured,
+                                     const std::vector<model::Finding>& findings) {
+    if (captured.shape.storage_keys.empty() || findings.size() < 2) {
+        return {};
+    }
+    const Signatures signatures(captured, findings);
+    StorageSignatures found(captured.observation.storages.size(), nullptr);
+    for (const PendingOwner& owner : captured.owners) {
+        if (found[owner.storage] == nullptr) {
+            found[owner.storage] = signatures.of(owner);
+        }
+    }
+    return found;
+}
+
 std::vector<report::DeadStorage> dead_storages(const CapturedCollection& captured,
                                                const std::vector<model::Finding>& findings,
                                                const Watch& watch,
@@ -76,14 +91,19 @@ std::vector<report::DeadStorage> dead_storages(const CapturedCollection& capture
             (!record.scan && watch.reported().contains(storage.device, owner.reading.storage))) {
             continue;
         }
-        if (const std::string* const signature = signatures.of(owner)) {
+        const std::string* const found = signatures.of(owner);
+        const std::string signature =
+            found != nullptr    ? *found
+            : captured.is_known ? watch.known().signature_of(captured.shape, owner.storage)
+                                : "";
+        if (!signature.empty()) {
             is_listed[owner.storage] = true;
             dead.push_back({.device = storage.device,
                             .address = owner.reading.storage,
                             .bytes = storage.bytes,
                             .at = record.started_at + record.duration,
                             .freed = !record.scan,
-                            .signature = *signature});
+                            .signature = signature});
         }
     }
     return dead;

@@ -10,9 +10,15 @@
 #include "model/observation.h"
 #include "report/address_list.h"
 #include "watch/captured_collection.h"
+#include "watch/known_findings.h"
 #include "watch/watch.h"
 
 namespace cyclewatch::watch {
+
+// For KnownFindings::add(): empty if the findings need no addresses. The signatures are those of
+// `findings`.
+[[nodiscard]] StorageSignatures storage_signatures(const CapturedCollection& captured,
+                                                   const std::vector<model::Finding>& findings);
 
 // At most report::kMaxAddresses storages on CUDA devices, of `findings`, which are those of
 // `watch`. Leaves out the storages whose finding is not certain. Call this after check_freed() or,

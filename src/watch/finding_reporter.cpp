@@ -125,7 +125,7 @@ std::vector<model::Finding> FindingReporter::find(const model::Observation& obse
                              observation.omitted_references == 0 &&
                              (observation.repeats.empty() || captured.shape.copies > 1);
     if (is_complete && freed.whole == captured.shape.copies) {
-        watch.known().add(captured.shape, findings);
+        watch.known().add(captured.shape, findings, storage_signatures(captured, findings));
     }
     return findings;
 }

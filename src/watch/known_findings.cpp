@@ -3,9 +3,15 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "device/device_selection.h"
 #include "model/ids.h"
+#include "report/address_list.h"
 
 namespace cyclewatch::watch {
 namespace {
@@ -21,16 +27,18 @@ bool have_equal_texts(const PendingOwner& a, const PendingOwner& b) {
            (!a.is_part || a.type == b.type);
 }
 
+struct StorageNumber {
+    std::uint32_t cluster = kNone;
+    std::uint32_t number = 0;  // in its cluster
+};
+
 // Adds the owners of each cluster to the hash of the cluster. Returns false if clusters share a
 // storage, because their findings then depend on each other.
 bool add_owners(const capture::GraphIdentity& identity,
                 const CapturedCollection& collection,
-                std::vector<WideHash>& clusters) {
-    struct StorageNumber {
-        std::uint32_t cluster = kNone;
-        std::uint32_t number = 0;  // in its cluster
-    };
-    std::vector<StorageNumber> storages(collection.observation.storages.size());
+                std::vector<WideHash>& clusters,
+                std::vector<StorageNumber>& storages) {
+    storages.resize(collection.observation.storages.size());
     std::vector<std::uint32_t> numbered(clusters.size(), 0);
     const PendingOwner* previous = nullptr;  // most owners have the texts of the previous one
     WideHash texts;
@@ -57,6 +65,22 @@ bool add_owners(const capture::GraphIdentity& identity,
             .add(texts.low);
     }
     return true;
+}
+
+std::vector<std::uint64_t> keys_of(const CapturedCollection& collection,
+                                   std::span<const WideHash> clusters,
+                                   std::span<const StorageNumber> storages) {
+    const auto is_on_cuda = [](const model::Storage& storage) {
+        return device::cuda_number(storage.device).has_value();
+    };
+    std::vector<std::uint64_t> keys;
+    if (std::ranges::any_of(collection.observation.storages, is_on_cuda)) {
+        for (const StorageNumber& each : storages) {
+            keys.push_back(
+                each.cluster == kNone ? 0 : WideHash(clusters[each.cluster]).add(each.number).low);
+        }
+    }
+    return keys;
 }
 
 // Divides the counts and bytes of a finding by `copies`, the number of equal clusters that the
@@ -101,13 +125,15 @@ void multiply(model::Finding& finding, std::uint64_t copies) {
 GarbageShape shape_of(const capture::GraphIdentity& identity,
                       const CapturedCollection& collection) {
     std::vector<WideHash> clusters = identity.clusters;
+    std::vector<StorageNumber> storages;
     if (clusters.empty() || std::ranges::any_of(clusters, &WideHash::is_zero) ||
-        !add_owners(identity, collection, clusters)) {
+        !add_owners(identity, collection, clusters, storages)) {
         return {};
     }
+    std::vector<std::uint64_t> keys = keys_of(collection, clusters, storages);
     const auto differs = [&](const WideHash& other) { return other != clusters.front(); };
     if (std::ranges::none_of(clusters, differs)) {
-        GarbageShape shape{clusters.front(), clusters.size(), {}};
+        GarbageShape shape{clusters.front(), clusters.size(), {}, std::move(keys)};
         shape.copy_of.reserve(identity.owners.size());
         for (const capture::GraphIdentity::Owner& owner : identity.owners) {
             shape.copy_of.push_back(owner.cluster);
@@ -121,7 +147,7 @@ GarbageShape shape_of(const capture::GraphIdentity& identity,
     for (const WideHash& cluster : clusters) {
         all.add(cluster.high).add(cluster.low);
     }
-    return {all, 1, std::vector<std::uint32_t>(identity.owners.size(), 0)};
+    return {all, 1, std::vector<std::uint32_t>(identity.owners.size(), 0), std::move(keys)};
 }
 
 FreedCopies freed_copies(const CapturedCollection& collection) {
@@ -163,17 +189,33 @@ std::vector<model::Finding> KnownFindings::findings(const GarbageShape& shape,
     return findings;
 }
 
-void KnownFindings::add(const GarbageShape& shape, const std::vector<model::Finding>& findings) {
+std::string KnownFindings::signature_of(const GarbageShape& shape, std::size_t storage) const {
+    const auto known = by_shape_.find(shape.key);
+    if (known == by_shape_.end() || storage >= shape.storage_keys.size()) {
+        return {};
+    }
+    const auto found = known->second.by_storage.find(shape.storage_keys[storage]);
+    return found == known->second.by_storage.end() ? "" : found->second;
+}
+
+void KnownFindings::add(const GarbageShape& shape,
+                        const std::vector<model::Finding>& findings,
+                        const StorageSignatures& signatures) {
     if (shape.copies == 0) {
         return;
     }
-    Entry entry{.rejected = false, .most_copies = shape.copies, .findings = {}};
+    Entry entry{.rejected = false, .most_copies = shape.copies, .findings = {}, .by_storage = {}};
     for (const model::Finding& finding : findings) {
         std::optional<model::Finding> one = of_one_copy(finding, shape.copies);
         if (!one) {
             return;
         }
         entry.findings.push_back(*std::move(one));
+    }
+    for (std::size_t i = 0; i < std::min(signatures.size(), shape.storage_keys.size()); ++i) {
+        if (signatures[i] != nullptr && entry.by_storage.size() < report::kMaxAddresses) {
+            entry.by_storage.emplace(shape.storage_keys[i], *signatures[i]);
+        }
     }
     if (by_shape_.size() >= kMaxShapes) {
         by_shape_.clear();
@@ -183,7 +225,7 @@ void KnownFindings::add(const GarbageShape& shape, const std::vector<model::Find
 }
 
 void KnownFindings::reject(const GarbageShape& shape) {
-    by_shape_[shape.key] = {.rejected = true, .most_copies = 0, .findings = {}};
+    by_shape_[shape.key] = {.rejected = true, .most_copies = 0, .findings = {}, .by_storage = {}};
 }
 
 }  // namespace cyclewatch::watch

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -35,6 +36,9 @@ struct FreedCopies {
 };
 [[nodiscard]] FreedCopies freed_copies(const CapturedCollection& collection);
 
+// By PendingOwner::storage: the signature of its finding; null if unknown.
+using StorageSignatures = std::vector<const std::string*>;
+
 class KnownFindings {
   public:
     static constexpr std::size_t kMaxShapes = 256;  // then all are forgotten
@@ -51,17 +55,22 @@ class KnownFindings {
     // The findings of `copies` clusters that have this shape. REQUIRES: contains(shape, true).
     [[nodiscard]] std::vector<model::Finding> findings(const GarbageShape& shape,
                                                        std::uint64_t copies) const;
+    // The signature of the finding that reports a storage on a CUDA device; "" if unknown.
+    [[nodiscard]] std::string signature_of(const GarbageShape& shape, std::size_t storage) const;
     // Stores the findings of a collection, with patterns and statuses. Does nothing if the counts
     // and bytes of a finding cannot be divided evenly among the clusters.
-    void add(const GarbageShape& shape, const std::vector<model::Finding>& findings);
+    void add(const GarbageShape& shape,
+             const std::vector<model::Finding>& findings,
+             const StorageSignatures& signatures);
     // Prevents reuse of the findings of this shape. Call this if some objects of a copy survived.
     void reject(const GarbageShape& shape);
 
   private:
     struct Entry {
         bool rejected = false;
-        std::uint64_t most_copies = 0;         // in one collection
-        std::vector<model::Finding> findings;  // of one copy
+        std::uint64_t most_copies = 0;                              // in one collection
+        std::vector<model::Finding> findings;                       // of one copy
+        std::unordered_map<std::uint64_t, std::string> by_storage;  // GarbageShape::storage_keys
     };
     struct Hash {
         std::size_t operator()(const base::WideHash& key) const noexcept { return key.low; }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <new>
 #include <unordered_set>
 #include <vector>
@@ -83,10 +82,12 @@ class ProgramRoots {
 void LiveOwners::find(device::OwnerRegistry& registry, const collector::HeapScan& dead) {
     collector::release_scan_memory();  // the search for holders needs as much
     const AllObjects objects;
-    for (PyObject* const object : objects.list()) {
-        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(object));
-        if (reader != nullptr && !dead.collectable.contains(object) &&
-            !dead.frozen.contains(object)) {
+    std::vector<PyObject*> alive;
+    std::ranges::copy_if(objects.list(), std::back_inserter(alive), [&](PyObject* object) {
+        return !dead.collectable.contains(object) && !dead.frozen.contains(object);
+    });
+    for (PyObject* const object : alive) {
+        if (device::OwnerReader* const reader = registry.reader_for(Py_TYPE(object))) {
             add(object, reader);
         }
     }
@@ -95,25 +96,19 @@ void LiveOwners::find(device::OwnerRegistry& registry, const collector::HeapScan
         python::with_world_stopped([&] { untracked.find(objects.list(), dead); });
         untracked.move_to(held_, owners_, untracked_);
     }
-    add_from_graphs(registry);
+    add_from_graphs(registry, alive);
 }
 
-void LiveOwners::add_from_graphs(device::OwnerRegistry& registry) {
+void LiveOwners::add_from_graphs(device::OwnerRegistry& registry,
+                                 std::span<PyObject* const> objects) {
     const python::GcPause pause;  // the library creates objects for the nodes and the tensors
+    std::vector<PyObject*> targets;
+    registry.add_graph_targets(objects, targets);
     std::unordered_set<PyObject*> known;
-    std::map<device::OwnerReader*, std::vector<PyObject*>> by_reader;
     for (const device::DetectedOwner& owner : owners_) {
         known.insert(owner.object);
-        if (!owner.reader->runs_user_code()) {
-            by_reader[owner.reader].push_back(owner.object);
-        }
     }
-    std::vector<device::OwnerReference> references;
-    for (const auto& [reader, owners] : by_reader) {
-        reader->add_graph_references(owners, references);
-    }
-    for (const device::OwnerReference& each : references) {
-        PyObject* const target = each.reference.target;
+    for (PyObject* const target : targets) {
         in_graphs_.insert(target);
         device::OwnerReader* const reader = registry.reader_for(Py_TYPE(target));
         if (reader != nullptr && known.insert(target).second) {

@@ -21,9 +21,10 @@ namespace cyclewatch::watch {
 class LiveOwners {
   public:
     // Adds all owners except those that `dead`, a scan of all objects, found unreachable. Reads the
-    // autograd graphs of these owners, and adds the tensors that only the graphs refer to: torch
-    // creates Python objects for them, which no list of objects contains before. Frees the memory
-    // that the scan kept for the next one. May throw std::bad_alloc.
+    // autograd graphs of these owners and of nodes that Python code holds, and adds the tensors
+    // that only the graphs refer to: torch creates Python objects for them, which no list of
+    // objects contains before. Frees the memory that the scan kept for the next one. May throw
+    // std::bad_alloc.
     void find(device::OwnerRegistry& registry, const collector::HeapScan& dead);
 
     // Like find() after a scan with hidden references, whose result is `dead`, but leaves out the
@@ -35,7 +36,7 @@ class LiveOwners {
     [[nodiscard]] bool seem_held_by_c_code() const { return seem_held_by_c_code_; }
 
     [[nodiscard]] const std::vector<device::DetectedOwner>& owners() const { return owners_; }
-    // True if the autograd graph of an owner that find() added leads to `object`.
+    // True if an autograd graph that find() has read leads to `object`.
     [[nodiscard]] bool is_in_graph(PyObject* object) const { return in_graphs_.contains(object); }
     // The owners without a GC header, and the untracked containers that lead to them.
     [[nodiscard]] std::span<PyObject* const> untracked() const { return untracked_; }
@@ -45,7 +46,7 @@ class LiveOwners {
 
   private:
     void add(PyObject* object, device::OwnerReader* reader);
-    void add_from_graphs(device::OwnerRegistry& registry);
+    void add_from_graphs(device::OwnerRegistry& registry, std::span<PyObject* const> objects);
 
     std::vector<python::OwnedRef> held_;
     std::vector<device::DetectedOwner> owners_;

@@ -190,6 +190,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     [[nodiscard]] const ReportedStorages& reported() const noexcept { return reported_; }
     // The findings of this watch's earlier collections.
     [[nodiscard]] KnownFindings& known() noexcept { return *known_; }
+    [[nodiscard]] const KnownFindings& known() const noexcept { return *known_; }
     // Forgets the storages that were freed since they were reported, and updates their findings.
     // `by_collection` is true if the current collection has freed these storages.
     void forget_freed_storages(bool by_collection);

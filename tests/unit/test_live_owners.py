@@ -429,6 +429,28 @@ def test_first_census_lists_the_tensors_that_only_a_graph_holds(name, ask):
     del losses
 
 
+@pytest.mark.parametrize("kept", ["node", "checkpoint"])
+def test_tensors_saved_for_a_node_or_a_checkpoint_have_their_category(kept):
+    torch = pytest.importorskip("torch")
+
+    def compute():
+        leaf = torch.ones(10_009, requires_grad=True)
+        if kept == "node":
+            return (leaf * 2.0).tanh().grad_fn
+        checkpoint = torch.utils.checkpoint.checkpoint
+        return checkpoint(torch.sin, leaf * 2.0, use_reentrant=False).sum()
+
+    result = compute()
+    found = [
+        (each.category, each.count)
+        for each in cyclewatch.live_owners(1000, min_bytes=0)
+        if each.shape == (10_009,)
+    ]
+    assert {category for category, _ in found} == {"saved for backward"}
+    assert sum(count for _, count in found) == 2
+    del result
+
+
 def test_a_parameter_is_held_by_its_module_rather_than_by_the_graph_of_a_loss():
     torch = pytest.importorskip("torch")
     trainers = [{"models": [torch.nn.Linear(1 << 10, 1 << 8)]}]

@@ -208,6 +208,19 @@ def test_the_verdict_names_the_largest_line(categories, words):
     assert words in verdict(Measured(**categories))
 
 
+@pytest.mark.parametrize("reentrant", [False, True])
+@pytest.mark.parametrize("category", ["saved_for_backward", "activation"])
+def test_checkpointing_is_suggested_only_if_it_is_not_used(category, reentrant):
+    torch = pytest.importorskip("torch")
+    gc.collect()  # the graph of another test
+    measured = Measured(**{category: 80})
+    assert "torch.utils.checkpoint or smaller batches if you do" in verdict(measured)
+    leaf = torch.ones(10, requires_grad=True)
+    out = torch.utils.checkpoint.checkpoint(torch.tanh, leaf, use_reentrant=reentrant)
+    assert "if you do not train, smaller batches if you do" in verdict(measured)
+    del out, leaf
+
+
 def test_the_verdict_names_a_line_once():
     """If nothing is reachable, no second line deserves a sentence."""
     assert verdict(Measured()).count("100 MiB") == 2  # in use, and its only line

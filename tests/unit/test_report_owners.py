@@ -215,6 +215,7 @@ def nested(buffer, depth):
 @pytest.mark.parametrize(("copies", "depth"), [(1, 0), (5, 0), (40, 100)])
 def test_each_storage_has_the_signature_of_its_finding(device, watch, copies, depth):
     expected = {}
+    occupied = []
     for _ in range(2):  # the second time, the findings are known
         for kind in (Cache, Memo):
             for _ in range(copies):
@@ -223,6 +224,9 @@ def test_each_storage_has_the_signature_of_its_finding(device, watch, copies, de
                 expected[buffer.facts["data_ptr"]] = kind.__name__
                 del buffer
         gc.collect()
+        # The next buffers have other addresses.
+        occupied += [device.malloc(2 * MIB) for _ in range(2 * copies)]
+    assert len(expected) == 4 * copies
     found = {each.signature: each.remedy for each in watch.report().findings}
     assert len(found) == 2
     listed = {
@@ -252,6 +256,19 @@ def test_at_most_a_thousand_of_each_are_listed(device, watch):
     gc.collect()
     dead = [each for each in addresses_in(watch.report()) if each["signature"]]
     assert sum(len(group["addresses"]) for group in dead) == 1000
+
+
+def test_a_saved_census_has_the_owners_of_a_snapshot(device, tmp_path):
+    layer = Layer(device.allocate(4 * MIB))
+    census = cyclewatch.census(devices="cuda")
+    later = Layer(device.allocate(8 * MIB))
+    census.save(tmp_path / "census.json")
+    [group] = json.loads((tmp_path / "census.json").read_text())["addresses"]
+    assert group["addresses"] == [layer.weight.facts["data_ptr"]]
+    assert group["paths"][0].endswith("layer.weight")
+    assert group["at"] <= 0  # before the census was saved
+    assert cyclewatch.Census.load(tmp_path / "census.json").nbytes == 4 * MIB
+    assert later.weight
 
 
 def test_addresses_on_the_cpu_are_not_listed(watch):

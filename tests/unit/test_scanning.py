@@ -353,3 +353,42 @@ def test_scan_does_not_report_a_function_that_only_a_suspended_generator_holds()
     generator.close()
     del generator
     assert young_bytes() - before == 1000
+
+
+@pytest.mark.parametrize(
+    ("shape", "remedy"),
+    [
+        ("dict", "cut dict['self']"),
+        ("list", "cut list[1]"),
+        ("dict in dict", "cut dict['inner']"),
+        ("attribute", "cut Cache.items['self']"),
+    ],
+)
+def test_a_container_that_contains_itself_is_named_once(shape, remedy):
+    def make():
+        if shape == "list":
+            items = [Buffer(100)]
+            items.append(items)
+        elif shape == "dict in dict":
+            items = {"buffer": Buffer(100)}
+            items["inner"] = {"outer": items}
+        else:
+            items = {"buffer": Buffer(100)}
+            items["self"] = items
+        return items
+
+    class Cache:
+        """Refers to a cycle, but is not part of it."""
+
+    items = make()
+    if shape == "attribute":
+        cache = Cache()
+        cache.items = items
+        cache.me = cache  # unreachable together with the dict
+        del cache
+    del items
+    findings = cyclewatch.scan(devices="cpu").findings
+    found = {each.remedy for each in findings}
+    assert any(each.endswith(remedy) for each in found), found
+    [container] = [each for each in findings if each.remedy.endswith(remedy)]
+    assert container.cut.holder_path == ("Cache.items" if shape == "attribute" else None)

@@ -179,6 +179,8 @@ bool fetch(TorchFunctions& torch) noexcept {
     torch.storage = type_in(top, "UntypedStorage");
     torch.device = type_in(native, "device");
     torch.function_base = type_in(native, "_FunctionBase");
+    PyObject* const autograd = imported("torch._C._autograd");
+    torch.saved_tensor = autograd != nullptr ? type_in(autograd, "SavedTensor") : nullptr;
     if (torch.tensor == nullptr || torch.tensor_base == nullptr || torch.storage_base == nullptr ||
         torch.device == nullptr || torch.storage == nullptr) {
         return false;

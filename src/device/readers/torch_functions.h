@@ -27,6 +27,7 @@ struct TorchFunctions {
     PyTypeObject* storage = nullptr;        // torch.UntypedStorage
     PyTypeObject* device = nullptr;         // torch.device
     PyTypeObject* function_base = nullptr;  // torch._C._FunctionBase; optional
+    PyTypeObject* saved_tensor = nullptr;   // null: unknown
     OwnedRef disable_torch_function;        // torch._C.DisableTorchFunction
     OwnedRef disable_torch_dispatch;        // torch._C._DisableTorchDispatch; optional
     OwnedRef mode_enabled;                  // torch._C._is_torch_function_mode_enabled

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/readers/torch_graph.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "device/readers/plain_attributes.h"
@@ -54,11 +55,11 @@ const NodeGetters& NodeTypes::of(PyTypeObject* type) {
 
 // Adds the tensor that a torch._C._autograd.SavedTensor contains, or the object into which a hook
 // packed the tensor.
-void TorchGraph::add_saved(PyObject* saved, Node& node) {
+void TorchGraph::add_saved(PyObject* saved, std::vector<PyObject*>& targets) {
     const OwnedRef value = steal(PyObject_GetAttrString(saved, "data"));
     PyErr_Clear();
     if (value && value.get() != Py_None && PyObject_IS_GC(value.get()) != 0) {
-        node.targets.push_back(value.get());
+        targets.push_back(value.get());
     }
 }
 
@@ -91,11 +92,11 @@ const TorchGraph::Node& TorchGraph::node(PyObject* object) {
             continue;
         }
         if (!PyTuple_Check(saved.get())) {
-            add_saved(saved.get(), node);
+            add_saved(saved.get(), node.targets);
             continue;
         }
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(saved.get()); ++i) {
-            add_saved(PyTuple_GET_ITEM(saved.get(), i), node);
+            add_saved(PyTuple_GET_ITEM(saved.get(), i), node.targets);
         }
     }
     return node;
@@ -124,6 +125,28 @@ void TorchGraph::add(PyObject* holder, OwnedRef grad_fn, std::vector<OwnerRefere
                 pending.push_back(next);
             }
         }
+    }
+}
+
+void TorchGraph::add_targets(OwnedRef first, std::vector<PyObject*>& targets) {
+    std::vector<PyObject*> pending;
+    const auto visit = [&](PyObject* object) {
+        if (!nodes_.contains(object)) {
+            pending.push_back(object);
+        }
+    };
+    visit(first.get());
+    held_.push_back(std::move(first));
+    while (!pending.empty() && steps_ < kMaxSteps) {
+        PyObject* const object = pending.back();
+        pending.pop_back();
+        if (nodes_.contains(object)) {
+            continue;
+        }
+        ++steps_;
+        const Node& each = node(object);
+        targets.insert(targets.end(), each.targets.begin(), each.targets.end());
+        std::ranges::for_each(each.next, visit);
     }
 }
 

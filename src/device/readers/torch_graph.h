@@ -51,6 +51,18 @@ class TorchGraph {
     // operation. Visits at most kMaxSteps nodes in total.
     void add(PyObject* holder, python::OwnedRef grad_fn, std::vector<OwnerReference>& references);
 
+    // Appends what `node` and the nodes that it leads to keep alive, except for nodes that were
+    // visited before.
+    void add_targets(python::OwnedRef node, std::vector<PyObject*>& targets);
+
+    // Appends the tensor that a torch._C._autograd.SavedTensor contains, as for add_targets().
+    static void add_saved(PyObject* saved, std::vector<PyObject*>& targets);
+
+    // True for objects that stand for nodes.
+    [[nodiscard]] bool is_node(PyObject* object) {
+        return types_.of(Py_TYPE(object)).next != nullptr;
+    }
+
     // The number of different nodes visited so far.
     [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
 
@@ -62,7 +74,6 @@ class TorchGraph {
         std::vector<PyObject*> targets;
     };
     const Node& node(PyObject* object);
-    void add_saved(PyObject* saved, Node& node);
 
     std::unordered_map<PyObject*, Node> nodes_;
     NodeTypes types_;

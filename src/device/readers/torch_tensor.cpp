@@ -122,6 +122,24 @@ class TorchReader final : public OwnerReader {
         }
     }
 
+    void add_graph_targets(std::span<PyObject* const> objects,
+                           std::vector<PyObject*>& targets) override {
+        const WithoutTorchFunction guard(torch_);
+        TorchGraph graph;
+        for (PyObject* const object : objects) {
+            OwnedRef node = guard.entered() ? graph_of(object) : OwnedRef();
+            if (!node && guard.entered() && graph.is_node(object)) {
+                node = python::borrow(object);
+            }
+            if (node) {
+                graph.add_targets(std::move(node), targets);
+            } else if (guard.entered() && torch_.saved_tensor != nullptr) {
+                add_saved_items(object, targets);
+            }
+        }
+        PyErr_Clear();
+    }
+
     [[nodiscard]] std::vector<std::size_t> graph_sizes(std::span<PyObject* const> owners) override {
         TorchGraph graph;
         std::vector<OwnerReference> ignored;
@@ -176,15 +194,37 @@ class TorchReader final : public OwnerReader {
   private:
     void add_graph(PyObject* owner, TorchGraph& graph, std::vector<OwnerReference>& references) {
         const WithoutTorchFunction guard(torch_);
-        if (guard.entered() && PyType_IsSubtype(Py_TYPE(owner), torch_.tensor_base) != 0 &&
-            torch_api::may_read_graph(torch_, owner)) {
-            OwnedRef grad_fn = get(torch_.grad_fn, owner);
-            PyErr_Clear();
-            if (grad_fn && grad_fn.get() != Py_None) {
+        if (guard.entered()) {
+            if (OwnedRef grad_fn = graph_of(owner)) {
                 graph.add(owner, std::move(grad_fn), references);
             }
         }
         PyErr_Clear();
+    }
+
+    // The collector does not track the SavedTensor objects in which Python code keeps tensors, as
+    // torch.utils.checkpoint does.
+    void add_saved_items(PyObject* list, std::vector<PyObject*>& targets) const {
+        if (!PyList_CheckExact(list)) {
+            return;
+        }
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+            const OwnedRef item = python::borrow(PyList_GET_ITEM(list, i));
+            if (item && Py_TYPE(item.get()) == torch_.saved_tensor) {
+                TorchGraph::add_saved(item.get(), targets);
+            }
+        }
+    }
+
+    // The last node of the graph of a tensor; null if `object` has none.
+    [[nodiscard]] OwnedRef graph_of(PyObject* object) const {
+        if (PyType_IsSubtype(Py_TYPE(object), torch_.tensor_base) == 0 ||
+            !torch_api::may_read_graph(torch_, object)) {
+            return {};
+        }
+        OwnedRef grad_fn = get(torch_.grad_fn, object);
+        PyErr_Clear();
+        return grad_fn.get() == Py_None ? OwnedRef() : std::move(grad_fn);
     }
 
     static void add_reference(const char* attribute,

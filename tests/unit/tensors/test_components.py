@@ -104,6 +104,22 @@ def test_no_operator_is_visible(layout, in_cycle):
     assert (recorder.operators, list(profile.key_averages())) == ([], [])
 
 
+def test_advice_for_the_indices_of_a_sparse_tensor_can_be_followed():
+    """The result of a method cannot be set to None."""
+    values = torch.ones(2003)
+    kept = torch.sparse_coo_tensor(torch.arange(2003).view(1, -1), values, (2003,))
+    table = torch.nn.Embedding(50, 3, sparse=True)
+    table(torch.tensor([1, 2])).sum().backward()
+    remedies = {
+        str(owner.held_by[0]).split(" -> ")[1]: owner.held_by[0].remedy
+        for owner in cyclewatch.live_owners(10_000, min_bytes=0)
+        if ".indices()" in owner.type
+    }
+    assert remedies["kept.indices()"].startswith("delete the variable `kept` of ")
+    assert "set `table.weight.grad` to None" in remedies["table.weight.grad.indices()"]
+    assert kept.is_sparse
+
+
 def test_sparse_gradient_is_part_of_its_parameter():
     table = torch.nn.Embedding(50, 3, sparse=True)
     table(torch.tensor([1, 2])).sum().backward()
