@@ -360,7 +360,12 @@ def _verdict(account: MemoryAccount, entries: list[Entry], growing: Sequence[Gro
     if chosen is None or chosen[2] < _NOTABLE * account.in_use:
         chosen = max(_unusual(largest, account), key=lambda each: each[2])
     key, _, size = chosen
-    words = f"{start}, of which {format_bytes(size)} {_words(chosen)}{_after_colon(key, account)}"
+    what = f"{format_bytes(size)} {_words(chosen)}"
+    if size > account.in_use:  # on the CPU
+        what = f"{start}; not all memory of {what} is resident"
+    else:
+        what = f"{start}, of which {what}"
+    words = f"{what}{_after_colon(key, account)}"
     # What a program holds deserves a sentence even if something else is larger or avoidable.
     reachable = [each for each in largest if each[0] in REACHABLE]
     second = max(reachable, key=lambda each: each[2], default=None)

@@ -50,6 +50,9 @@ def test_tensors_that_are_not_resident():
     kept = Buffer(1 << 40)
     account = cyclewatch.memory("cpu")
     assert kept.facts
+    assert (
+        "; not all memory of 1.0 TiB other reachable tensors is resident: the " in account.verdict
+    )
     assert account.lines[-1][0] == "tensors that are not resident"
     assert account.lines[-1][1] < 0
     assert sum(size for _, size in account.lines) == account.in_use
