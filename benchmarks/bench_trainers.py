@@ -42,13 +42,15 @@ class Trainer:
 
     global_step = 0
     log_every_n_steps = 10**9
-    loggers = ()
+    loggers = callbacks = ()
+    should_stop = False
+    fit_loop = SimpleNamespace(epoch_loop=SimpleNamespace(_batches_that_stepped=0))
 
 
 def calls(watch: cyclewatch.Watch) -> dict[str, Call]:
     """What each integration runs at the end of a step, with its trainer at that step."""
     trainer = Trainer()
-    transformers, lightning = TransformersCallback(), LightningCallback(log_metrics=False)
+    transformers, lightning = TransformersCallback(), LightningCallback()
     fabric, accelerate = FabricCallback(), CycleWatch(SimpleNamespace(), log_every=0)
     transformers.on_train_begin(None, trainer, None)
     lightning.setup(trainer, None, "fit")

@@ -26,18 +26,21 @@ class CycleWatchCallback(Callback):  # type: ignore[misc]
     """Watches for reference cycles that keep tensors alive while ``Trainer.fit()`` runs.
 
     Calls :meth:`cyclewatch.Watch.step` with the trainer's ``global_step`` after each batch, which
-    scans for unreachable tensors while automatic collection is off. Every ``log_every_n_steps``
-    steps, passes :func:`cyclewatch.metrics` to the trainer's loggers. When the training ends,
-    logs one line with the path of the report. If the training fails with an out-of-memory error,
-    writes a report, as :class:`cyclewatch.oom_autopsy` does::
+    scans for unreachable tensors while automatic collection is off. Whenever the trainer logs its
+    own values, passes :func:`cyclewatch.metrics` to its loggers, with the same step number, and
+    once more after the last batch. When the training ends, logs one line with the path of the
+    report. If the training fails with an out-of-memory error, writes a report, as
+    :class:`cyclewatch.oom_autopsy` does::
 
         trainer = lightning.Trainer(callbacks=[CycleWatchCallback(report_dir="reports")])
 
     If a watch is already active, for example because of ``CYCLEWATCH=1``, the callback uses that
-    watch, ignores `settings` and does not stop the watch.
+    watch, ignores `settings` and does not stop the watch. If a trainer has several of these
+    callbacks, only the first one does anything.
 
     Args:
-        log_metrics: Pass the metrics to the trainer's loggers.
+        log_metrics: Pass the metrics to the trainer's loggers. They receive nothing if the
+            trainer's ``log_every_n_steps`` is 0.
         settings: As for :func:`cyclewatch.warn_tensor_cycles`.
     """
 
@@ -46,22 +49,31 @@ class CycleWatchCallback(Callback):  # type: ignore[misc]
         super().__init__()
         self._log_metrics = log_metrics
         self._run = TrainingWatch(settings)
-        self._log_at = 0  # the step at which metrics are logged next
+        self._unlogged: int | None = None  # the last batch, if its metrics have not been logged
 
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
         """Start the watch if `stage` is "fit"."""
-        if stage == "fit":
+        # The program's own callback comes before that of the entry point.
+        same = (each for each in trainer.callbacks if isinstance(each, CycleWatchCallback))
+        if stage == "fit" and next(same, self) is self:
             self._run.start(Training(trainer))
-            self._log_at = trainer.global_step + trainer.log_every_n_steps
 
     def on_train_batch_end(
         self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        """Set the step of the watch, and log the metrics if they are due."""
-        step = trainer.global_step
-        self._run.step(step)
-        if step >= self._log_at:
-            self._log(trainer, step)
+        """Set the step of the watch, and log the metrics if the trainer will log its values."""
+        self._run.step(trainer.global_step)
+        interval = trainer.log_every_n_steps
+        if not self._log_metrics or interval == 0:
+            return
+        # As in Lightning's _LoggerConnector, which has no hook. The number is not global_step:
+        # it begins at 0, and counts a batch with several optimizers once.
+        number = self._unlogged = trainer.fit_loop.epoch_loop._batches_that_stepped
+        is_due = (number + 1) % interval == 0 or trainer.should_stop
+        if is_due and not (
+            pl_module.automatic_optimization and trainer.fit_loop._should_accumulate()
+        ):
+            self._log(trainer)
 
     def teardown(self, trainer: Any, pl_module: Any, stage: str) -> None:
         """Stop the watch if `stage` is "fit"."""
@@ -69,8 +81,8 @@ class CycleWatchCallback(Callback):  # type: ignore[misc]
             self._end(trainer, None)
 
     def on_fit_end(self, trainer: Any, pl_module: Any) -> None:
-        """Log the metrics for the last time, before the loggers are closed."""
-        self._log(trainer, trainer.global_step)
+        """Log the metrics of the last batch before the loggers are closed."""
+        self._log(trainer)
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
         """Stop the watch, because Lightning does not call teardown() in this case."""
@@ -83,12 +95,12 @@ class CycleWatchCallback(Callback):  # type: ignore[misc]
         self.__dict__.pop("log", None)
         self.__dict__.pop("log_dict", None)
 
-    def _log(self, trainer: Any, step: int) -> None:
-        self._log_at = step + trainer.log_every_n_steps
-        if self._log_metrics:
+    def _log(self, trainer: Any) -> None:
+        number, self._unlogged = self._unlogged, None
+        if number is not None and self._run.is_active:
             metrics = self._run.metrics()
             for logger in trainer.loggers:
-                logger.log_metrics(metrics, step=step)
+                logger.log_metrics(metrics, step=number)
 
 
 class FabricCallback:
@@ -96,19 +108,24 @@ class FabricCallback:
 
     Fabric has no hook for the start of the training, so this callback starts no watch: start one
     with :func:`cyclewatch.warn_tensor_cycles` or ``CYCLEWATCH=1``. If there are several optimizers,
-    only the steps of the first one are counted.
+    the steps of the one that steps most often are counted: of the first one, until another one
+    steps twice in between, for example in the next phase of the training.
     """
 
     def __init__(self) -> None:
         """Count from zero."""
         self._steps = 0
         self._counted: int | None = None  # id of the optimizer
+        self._others: set[int] = set()  # those that have stepped since then
 
     def on_after_optimizer_step(self, strategy: Any, optimizer: Any) -> None:
         """Count a step, and set the step of the watch."""
-        self._counted = self._counted or id(optimizer)
-        if self._counted != id(optimizer):
+        stepped = id(optimizer)
+        if self._counted not in (None, stepped) and stepped not in self._others:
+            self._others.add(stepped)
             return
+        self._counted = stepped
+        self._others.clear()
         self._steps += 1
         watch = active_watch()
         if watch is not None:

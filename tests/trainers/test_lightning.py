@@ -14,7 +14,6 @@ lightning = pytest.importorskip("lightning", reason="needs requirements-trainers
 
 import cyclewatch  # noqa: E402
 from cyclewatch.integrations.lightning import CycleWatchCallback, FabricCallback  # noqa: E402
-
 from cyclewatch.integrations.training_watch import Training  # noqa: E402
 from cyclewatch.oom import autopsy as out_of_memory  # noqa: E402
 
@@ -59,16 +58,18 @@ def trainer(callback, steps=STEPS, **options):
         "enable_checkpointing": False,
         **options,
     }
-    return lightning.Trainer(callbacks=[callback], **settings)
+    callbacks = callback if isinstance(callback, list) else [callback]
+    return lightning.Trainer(callbacks=callbacks, **settings)
 
 
-def logged(path="logs/lightning_logs/run/metrics.csv"):
-    with open(path) as lines:
+def logged(metric="cyclewatch/dead_bytes"):
+    """The rows with `metric`."""
+    with open("logs/lightning_logs/run/metrics.csv") as lines:
         rows = list(csv.DictReader(lines))
     return [
         {name: float(value) for name, value in row.items() if value != ""}
         for row in rows
-        if row["cyclewatch/dead_bytes"] != ""
+        if row.get(metric, "") != ""
     ]
 
 
@@ -78,8 +79,8 @@ def test_scans_while_collection_is_off_and_logs_the_metrics(reports):
     with pytest.warns(cyclewatch.TensorCycleWarning):
         trainer(callback).fit(Model(leak_one_kib), batches())
     rows = logged()
-    assert [row["step"] for row in rows] == [2, 4, 6, 6]
-    assert [row["cyclewatch/dead_bytes"] for row in rows[:3]] == [2048, 4096, 6144]
+    assert [row["step"] for row in rows] == [1, 3, 5]
+    assert [row["cyclewatch/dead_bytes"] for row in rows] == [2048, 4096, 6144]
     (report,) = reports()
     assert report.findings[0].occurrences == STEPS
     assert report.findings[0].by_process[0].first_step == 1
@@ -109,11 +110,70 @@ def test_a_clean_training_logs_one_line_and_writes_nothing(caplog, tmp_path, rec
     assert cyclewatch.metrics() == {}
 
 
-def test_gradient_accumulation_logs_each_step_once():
-    callback = CycleWatchCallback(devices="cpu")
-    run = trainer(callback, accumulate_grad_batches=3)
-    run.fit(Model(lambda index: None), batches())
-    assert [row["step"] for row in logged()] == [2, 4, 6, 6]
+class LoggingModel(Model):
+    """Logs its loss."""
+
+    def training_step(self, batch, index):
+        loss = super().training_step(batch, index)
+        self.log("loss", loss)
+        return loss
+
+
+class TwoOptimizers(Model):
+    """Runs two optimizers in each batch."""
+
+    automatic_optimization = False
+
+    def training_step(self, batch, index):
+        loss = super().training_step(batch, index)
+        self.log("loss", loss)
+        self.manual_backward(loss)
+        for optimizer in self.optimizers():
+            optimizer.step()
+
+    def configure_optimizers(self):
+        return [torch.optim.SGD(self.parameters(), 0.1) for _ in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        (LoggingModel, {}),
+        (LoggingModel, {"accumulate_grad_batches": 3}),
+        (LoggingModel, {"limit_train_batches": 2}),
+        (TwoOptimizers, {}),
+    ],
+)
+def test_the_metrics_are_logged_in_the_steps_of_the_trainer(model, options):
+    run = trainer(CycleWatchCallback(devices="cpu"), steps=8, **options)
+    run.fit(model(lambda index: None), batches())
+    steps = [row["step"] for row in logged()]
+    assert steps == [row["step"] for row in logged("loss")] != []
+
+
+def test_the_last_batch_is_logged_although_the_trainer_does_not_log():
+    run = trainer(CycleWatchCallback(devices="cpu"), log_every_n_steps=4)
+    run.fit(LoggingModel(lambda index: None), batches())
+    assert [row["step"] for row in logged("loss")] == [3]
+    assert [row["step"] for row in logged()] == [3, 5]
+
+
+def test_nothing_is_logged_if_the_trainer_logs_nothing(tmp_path):
+    run = trainer(CycleWatchCallback(devices="cpu"), log_every_n_steps=0)
+    run.fit(LoggingModel(lambda index: None), batches())
+    assert not list(tmp_path.rglob("metrics.csv"))
+
+
+@pytest.mark.parametrize("log_metrics", [True, False])
+def test_a_second_callback_logs_nothing(log_metrics):
+    gc.disable()
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        # The entry point adds its callback at the end.
+        callbacks = [CycleWatchCallback(log_metrics=log_metrics), CycleWatchCallback()]
+        trainer(callbacks).fit(LoggingModel(leak_one_kib), batches())
+    assert [row["step"] for row in logged()] == ([1, 3, 5] if log_metrics else [])
+    scans = [each.step for each in watch.report().collections if each.step >= 0]
+    assert scans == list(range(1, STEPS + 1))
 
 
 def test_a_resumed_training_continues_the_step_numbers(tmp_path, reports):
@@ -245,6 +305,23 @@ def test_fabric_counts_the_steps_of_the_first_optimizer():
             for optimizer in optimizers:
                 optimizer.step()
     assert [each.step for each in watch.report().collections] == [1, 2, 3]
+
+
+def test_fabric_counts_the_steps_of_the_next_phase():
+    callback = FabricCallback()
+    fabric = lightning.Fabric(accelerator="cpu", callbacks=[callback])
+    gc.disable()
+    phases = []  # keeps the optimizers
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        for _ in range(2):
+            model = torch.nn.Linear(2, 1)
+            model, optimizer = fabric.setup(model, torch.optim.SGD(model.parameters(), 0.1))
+            phases.append(optimizer)
+            for _ in range(3):
+                leak_one_kib(0)
+                model(torch.ones(1, 2)).sum().backward()
+                optimizer.step()
+    assert [each.step for each in watch.report().collections] == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize(("value", "expected"), [("1", 1), ("0", 0), ("", 0)])
