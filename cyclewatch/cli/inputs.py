@@ -67,7 +67,10 @@ def merged(inputs: list[Input]) -> cyclewatch.Report:
     """Merge `inputs` into one report."""
     if len(inputs) == 1:
         return inputs[0].report
-    return cyclewatch.Report.merge([each.report for each in inputs])
+    try:
+        return cyclewatch.Report.merge([each.report for each in inputs])
+    except ValueError as error:
+        raise Failure(f"cannot merge the reports: {error}") from None
 
 
 def load_merged(arguments: list[str]) -> tuple[cyclewatch.Report, list[str]]:

@@ -168,6 +168,7 @@ def test_files_name_the_ranks_without_a_report(as_rank, tmp_path):
 
 
 def test_older_merged_report_and_a_newer_file_are_refused(store, as_rank, tmp_path):
+    command = [sys.executable, "-m", "cyclewatch", "merge", "early.json", "newer.json"]
     with cyclewatch.watch(devices="cpu") as watch:
         as_rank(1)
         cyclewatch.distributed.publish(watch.report(), store=store)
@@ -177,6 +178,12 @@ def test_older_merged_report_and_a_newer_file_are_refused(store, as_rank, tmp_pa
     with pytest.raises(ValueError, match="older data of rank 1 than another report"):
         cyclewatch.Report.merge([early, newer])
     assert newer.processes[0].elapsed > early.processes[1].elapsed
+    early.save(tmp_path / "early.json")
+    newer.save(tmp_path / "newer.json")
+    outcome = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert outcome.returncode == 3
+    assert "cannot merge the reports: a merged report has older data of rank 1" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
 
 
 def test_rank_is_that_of_torch_if_it_is_initialized(tmp_path):
