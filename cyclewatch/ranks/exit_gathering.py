@@ -39,7 +39,8 @@ def gather_at_exit(
             and only 2 seconds, without a merged report, if no other rank has published anything:
             many programs start a watch on rank 0 only.
         is_every_rank_watched: Wait, and write the merged report, also if no other rank has
-            published anything. Warn if the reports cannot be merged.
+            published anything. Warn if the reports cannot be merged. The caller prints the path;
+            otherwise, it is logged.
 
     Returns:
         The paths of the merged report; empty on the other ranks.
@@ -56,7 +57,10 @@ def gather_at_exit(
             wanted = 0  # a rank that fails must not delay the end of the job
         may_be_alone = seconds is None and not is_every_rank_watched
         report = _gather(watch.report(), wanted, may_be_alone)
-        return [] if report is None else [_save(report, path) for path in watch.report_paths]
+        paths = [] if report is None else [_save(report, path) for path in watch.report_paths]
+        if report is not None and not is_every_rank_watched:
+            _log_paths(report, paths)
+        return paths
     except (Exception, KeyboardInterrupt) as error:
         is_expected = is_every_rank_watched and _native.job_rank()[0] == 0
         level = _WARNING if is_expected else _INFO
@@ -79,6 +83,15 @@ def _gather(own: Report, seconds: float, may_be_alone: bool) -> Report | None:
         "CYCLEWATCH_GATHER sets how long rank 0 waits",
     )
     return None
+
+
+def _log_paths(report: Report, paths: list[str]) -> None:
+    has_findings = any(each.status in ("new", "library") for each in report.findings)
+    for path in paths:
+        log(
+            _WARNING if has_findings else _INFO,
+            f"cyclewatch: report of all ranks: {_native.clean_text(path)}",
+        )
 
 
 def _seconds() -> float:

@@ -318,6 +318,8 @@ def test_rank_0_alone_writes_no_merged_report_unless_asked(
     paths = exit_gathering.gather_at_exit(watch, seconds)
     assert paths == ([str(tmp_path / "a-all-ranks-1.json")] if merged else [])
     assert [ranks_of(cyclewatch.Report.load(path)) for path in paths] == [merged] * len(paths)
+    logged = [each.message for each in caplog.records if "report of all ranks" in each.message]
+    assert logged == [f"cyclewatch: report of all ranks: {path}" for path in paths]
     is_unexpected = seconds is None and not others
     assert ("no other rank has sent a report" in caplog.text) == is_unexpected
 

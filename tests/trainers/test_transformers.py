@@ -293,7 +293,8 @@ def test_the_callback_is_not_part_of_a_cycle_with_the_trainer(refers_to):
 
 
 def test_two_processes_write_their_reports_and_the_merged_one(run_program, reports):
-    run_program("transformers_ranks.py", ranks=2)
+    outcome = run_program("transformers_ranks.py", ranks=2)
+    assert "cyclewatch: report of all ranks: " in outcome.stderr
     occurrences = {
         tuple(process.rank for process in report.processes): report.findings[0].occurrences
         for report in reports("reports")
