@@ -224,10 +224,12 @@ void Merger::thin_accounts() {
 }
 
 void Merger::set_missing_ranks() {
+    int world_size = 0;  // the largest, if the report covers several runs
     for (const model::ProgramInfo& process : merged_.processes) {
-        for (int rank = 0; rank < std::min(process.world_size.value_or(0), kMaxRanks); ++rank) {
-            missing_.insert(rank);
-        }
+        world_size = std::max(world_size, process.world_size.value_or(0));
+    }
+    for (int rank = 0; rank < std::min(world_size, kMaxRanks); ++rank) {
+        missing_.insert(missing_.end(), rank);
     }
     for (const model::ProgramInfo& process : merged_.processes) {
         missing_.erase(process.rank);
