@@ -110,7 +110,7 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
 }
 
 py::dict metrics(Watch& watch) {
-    watch.forget_freed_storages(false);
+    watch.forget_freed_storages();
     std::uint64_t dead = 0;
     for (const auto& [device, bytes] : watch.reported().sizes()) {
         dead += bytes;

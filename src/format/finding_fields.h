@@ -217,6 +217,9 @@ struct Fields<model::Finding> {
                          "found it), 'never' (frozen by gc.freeze(), so no collection frees it) or "
                          "'uncollectable' (the cycle leads through C++ or a NumPy array, so no "
                          "collection frees it; see never_freed())"),
+        CYCLEWATCH_FIELD(uncollected_bytes,
+                         "Device bytes that scans have found and that still exist",
+                         {.unknown = "if there are none"}),
         CYCLEWATCH_FIELD(retained_bytes,
                          "Retained size: device bytes that only this cycle kept alive, summed over "
                          "all occurrences, counting each storage once"),

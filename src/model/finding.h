@@ -188,6 +188,9 @@ struct Finding {
     Status status = Status::fresh;
     std::string status_reason;             // "" if the status is fresh
     Collected collected = Collected::yes;  // the worst of all occurrences
+    // Of the storages that scans have found in these cycles, those that still exist. Missing if all
+    // were collected, or if an earlier version wrote the report.
+    std::optional<std::uint64_t> uncollected_bytes;
 
     std::uint64_t retained_bytes = 0;  // kept alive by these cycles only, each storage once
     std::uint64_t shared_bytes = 0;    // also kept alive by something else, each storage once
@@ -237,6 +240,14 @@ struct Finding {
 
 inline constexpr std::size_t kMaxOwnersPerFinding = 32;
 inline constexpr std::size_t kMaxVariants = 100;
+
+// Finding::uncollected_bytes; if it is missing, everything that was not collected when it was
+// found.
+[[nodiscard]] inline std::uint64_t uncollected_bytes(const Finding& finding) {
+    const bool is_collected = finding.collected == Collected::yes;
+    return finding.uncollected_bytes.value_or(
+        is_collected ? 0 : finding.retained_bytes + finding.shared_bytes);
+}
 
 // The bytes that are freed once this finding and all findings that share its memory are fixed.
 [[nodiscard]] inline std::uint64_t reached_bytes(const Finding& finding) {

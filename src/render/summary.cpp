@@ -31,6 +31,11 @@ std::uint64_t total_cycles(const model::Report& report) {
     return cycles;
 }
 
+// A collection has freed some of the memory that scans have found in these cycles.
+bool is_collected_in_part(const model::Finding& finding) {
+    return model::uncollected_bytes(finding) < finding.retained_bytes + finding.shared_bytes;
+}
+
 bool is_collected(const model::Finding& finding) {
     return finding.collected == model::Collected::yes;
 }
@@ -253,8 +258,9 @@ std::string result_sentence(const model::Report& report) {
     const std::string memory = (is_least ? "at least " : "") + format_bytes(report.retained_bytes) +
                                " of " + memory_kind(report.findings);
     if (std::ranges::none_of(report.findings, &is_collected)) {
-        const bool partly = std::ranges::any_of(
-            report.findings, [](const model::Finding& finding) { return finding.collections > 0; });
+        const bool partly = std::ranges::any_of(report.findings, [](const model::Finding& finding) {
+            return finding.collections > 0 || is_collected_in_part(finding);
+        });
         return cycles +
                (total_cycles(report) == 1 ? " keeps "
                 : partly                  ? " kept "
@@ -373,6 +379,9 @@ std::string collected_words(const model::Finding& finding) {
         case model::Collected::yes:
             break;
         case model::Collected::not_yet:
+            if (is_collected_in_part(finding)) {
+                return base::format_bytes(model::uncollected_bytes(finding)) + " not collected yet";
+            }
             return finding.collections > 0 ? "not all collected yet" : "not collected yet";
         case model::Collected::never:
             return finding.occurrences == 1

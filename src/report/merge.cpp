@@ -156,6 +156,9 @@ void stamp(model::Finding& finding, const model::CollectionRecord& record) {
 
 void merge(model::Finding& stored, model::Finding later) {
     model::add_variants(stored, later);
+    const std::uint64_t uncollected =
+        model::uncollected_bytes(stored) + model::uncollected_bytes(later);
+    stored.uncollected_bytes = uncollected > 0 ? std::optional(uncollected) : std::nullopt;
     if (later.largest_bytes > stored.largest_bytes) {
         stored.largest_bytes = later.largest_bytes;
         move_description(stored, later);

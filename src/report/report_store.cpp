@@ -88,6 +88,11 @@ Added ReportStore::add(const model::CollectionRecord& record,
     return added;
 }
 
+void ReportStore::add_collection(const model::CollectionRecord& record) {
+    const std::lock_guard lock(mutex_);
+    collections_.add(record);
+}
+
 void ReportStore::count_not_kept(const std::string& signature) {
     if (not_kept_.size() < kMaxFindings) {
         not_kept_.insert(signature);

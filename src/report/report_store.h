@@ -62,6 +62,9 @@ class ReportStore {
               bool repeated = false,
               Repeat repeat = Repeat::doubled);
 
+    // Stores the record of a collection that found no tensor owners, but freed those of scans.
+    void add_collection(const model::CollectionRecord& record);
+
     // Adds storages of the findings of one search.
     void add_dead(std::vector<DeadStorage> storages);
     // DeadStorages::update()

@@ -445,7 +445,7 @@ void Dispatcher::on_start(int generation) noexcept {
         handle_fork();
         inherited_ = false;
         for (const auto& watch : watches_) {
-            watch->forget_freed_storages(false);
+            watch->forget_freed_storages();
         }
         pipeline_.report_resurrected(watches_);
         pipeline_.begin(generation);

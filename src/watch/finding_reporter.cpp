@@ -80,6 +80,9 @@ void FindingReporter::report(CapturedCollection& captured,
 
         // Store the findings; update the report file.
         if (record.scan) {
+            for (model::Finding& finding : findings) {
+                finding.uncollected_bytes = finding.retained_bytes + finding.shared_bytes;
+            }
             captured.signatures = signatures_by_storage(captured, findings);
         }
         std::vector<report::DeadStorage> dead;

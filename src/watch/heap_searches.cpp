@@ -97,7 +97,7 @@ void log_objects_made(std::size_t made, Watch& watch) {
 }  // namespace
 
 Search HeapSearches::begin(int generation, Watch& watch) {
-    watch.forget_freed_storages(false);
+    watch.forget_freed_storages();
     Search search = stages_.clock.begin(generation);
     stages_.registry.refresh();
     return search;

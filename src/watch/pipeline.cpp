@@ -46,9 +46,9 @@ void warn_of_broken_list(const Watches& watches) {
     }
 }
 
-void forget_freed_storages(const Watches& watches) {
+void forget_freed_storages(const Watches& watches, const model::CollectionRecord& record) {
     for (const auto& watch : watches) {
-        watch->forget_freed_storages(true);
+        watch->forget_freed_storages(&record);
     }
 }
 
@@ -134,7 +134,7 @@ void Pipeline::after_sweep(const collector::CollectionOutcome& outcome, const Wa
     const model::CollectionRecord record = stages_.clock.record(collection_, Clock::now());
     std::unique_ptr<CapturedCollection> captured = std::move(captured_);
     if (captured == nullptr) {
-        forget_freed_storages(watches);
+        forget_freed_storages(watches, record);
         return;
     }
 
@@ -149,7 +149,7 @@ void Pipeline::after_sweep(const collector::CollectionOutcome& outcome, const Wa
     // findings, and queue the notifications.
     stages_.reporter.report(*captured, record, collection_, watches);
 
-    forget_freed_storages(watches);
+    forget_freed_storages(watches, record);
     if (collection_.unreachable > collection_.reclaimed && mark_resurrected(*captured)) {
         resurrected_.keep(std::move(captured), record, collection_, watches);
     }

@@ -60,15 +60,16 @@ std::map<std::string, std::uint64_t> ReportedStorages::sizes() const {
     return sizes;
 }
 
-std::map<std::string, model::Collected> ReportedStorages::remaining() const {
-    std::map<std::string, model::Collected> states;
+std::map<std::string, ReportedStorages::Remaining> ReportedStorages::remaining() const {
+    std::map<std::string, Remaining> remaining;
     for (const auto& [identity, entry] : known_) {
         for (const std::string& signature : entry.signatures) {
-            model::Collected& state = states[signature];
-            state = std::max(state, entry.state);
+            Remaining& of_signature = remaining[signature];
+            of_signature.state = std::max(of_signature.state, entry.state);
+            of_signature.bytes += entry.bytes;
         }
     }
-    return states;
+    return remaining;
 }
 
 }  // namespace cyclewatch::watch

@@ -49,9 +49,13 @@ class ReportedStorages {
     [[nodiscard]] std::map<std::string, std::uint64_t> sizes() const;
     // True if forget_freed() has forgotten a storage since the last call to take_changed().
     [[nodiscard]] bool take_changed() noexcept { return std::exchange(changed_, false); }
-    // For each signature, the worst state that was passed to add() for a storage that still exists:
-    // `never` is worse than `not_yet`.
-    [[nodiscard]] std::map<std::string, model::Collected> remaining() const;
+    // The storages of a signature that still exist: the worst state that was passed to add(), as
+    // `never` is worse than `not_yet`, and the total size in bytes.
+    struct Remaining {
+        model::Collected state = model::Collected::yes;
+        std::uint64_t bytes = 0;
+    };
+    [[nodiscard]] std::map<std::string, Remaining> remaining() const;
 
   private:
     struct Entry {

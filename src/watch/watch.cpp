@@ -391,6 +391,7 @@ std::shared_ptr<CollectionResult> Watch::add(const model::CollectionRecord& reco
                findings.end();
     });
     store_->add_dead(std::move(dead));
+    last_record_ = record.number;
     auto result = std::make_shared<CollectionResult>();
     if (settings_.listeners.on_report) {
         result->found = findings;
@@ -581,10 +582,17 @@ void Watch::set_suspected(std::uint64_t bytes) {
     counter_->set_suspected(bytes);
 }
 
-void Watch::forget_freed_storages(bool by_collection) {
+void Watch::forget_freed_storages(const model::CollectionRecord* by) {
     const std::uint64_t bytes = reported_.forget_freed();
-    if (by_collection) {
+    if (by != nullptr && bytes > 0) {
         counter_->add_freed(bytes);
+        if (by->number != last_record_) {
+            model::CollectionRecord record = *by;
+            record.started_at = seconds_since_start(Clock::now()) - record.duration;
+            record.step = step_;
+            record.released_bytes = bytes;
+            store_->add_collection(record);
+        }
     }
     if (!reported_.take_changed()) {
         return;
@@ -594,15 +602,18 @@ void Watch::forget_freed_storages(bool by_collection) {
             return reported_.contains(device, storage);
         },
         seconds_since_start(Clock::now()));
-    const std::map<std::string, model::Collected> remaining = reported_.remaining();
+    const std::map<std::string, ReportedStorages::Remaining> remaining = reported_.remaining();
     revise([&remaining](model::Finding& finding) {
         if (finding.collected == model::Collected::yes) {
             return;
         }
         finding.collected = model::Collected::yes;
+        finding.uncollected_bytes.reset();
         for (const std::string& signature : model::signatures_of(finding)) {
             if (const auto found = remaining.find(signature); found != remaining.end()) {
-                finding.collected = std::max(finding.collected, found->second);
+                finding.collected = std::max(finding.collected, found->second.state);
+                finding.uncollected_bytes =
+                    finding.uncollected_bytes.value_or(0) + found->second.bytes;
             }
         }
     });

@@ -192,8 +192,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
     [[nodiscard]] KnownFindings& known() noexcept { return *known_; }
     [[nodiscard]] const KnownFindings& known() const noexcept { return *known_; }
     // Forgets the storages that were freed since they were reported, and updates their findings.
-    // `by_collection` is true if the current collection has freed these storages.
-    void forget_freed_storages(bool by_collection);
+    // `by` is the current collection if it has freed these storages; otherwise null.
+    void forget_freed_storages(const model::CollectionRecord* by = nullptr);
 
     // Applies `change` to all stored findings (ReportStore::revise).
     void revise(const std::function<void(model::Finding&)>& change);
@@ -272,6 +272,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     DeviceDescriptions device_descriptions_;
     ReportedStorages reported_;
     std::unique_ptr<KnownFindings> known_;
+    std::uint64_t last_record_ = 0;  // CollectionRecord::number
     double young_scan_seconds_ = 0;  // spent on scans in steps, without frozen objects
     Clock::time_point next_frozen_scan_;
     // The steps of the last scan and of the last scan that included frozen objects.

@@ -17,6 +17,30 @@ def young_bytes():
     return cyclewatch.dead_bytes(generation=0, frozen=False).get("cpu", 0)
 
 
+def test_report_says_how_much_of_what_scans_have_found_is_not_collected_yet():
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        for step in range(2):
+            Node(Buffer(1000))
+            watch.step(step)
+        before = watch.report()
+        gc.collect()
+        after = watch.report()
+        Node(Buffer(1000))
+        watch.step(2)
+        partly = watch.report()
+        gc.collect()
+        end = watch.report()
+    uncollected = [report.findings[0].uncollected_bytes for report in (before, after, partly, end)]
+    assert uncollected == [2000, None, 1000, None]
+    assert "2 cycles, not collected yet" in before.to_text()
+    assert "3 cycles, 1000 B not collected yet" in partly.to_text()
+    assert "part of which no collection has freed yet" in partly.to_text()
+    assert "collected yet" not in end.to_text()
+    freeing = [each for each in end.collections if not each.scan]
+    assert [each.released_bytes for each in freeing] == [2000, 1000]
+    assert end.retained_bytes == 3000, "each storage counts once"
+
+
 def test_scan_reports_a_cycle_and_frees_nothing():
     events = []
 
@@ -307,7 +331,7 @@ def test_memory_that_was_collected_in_part_is_not_called_uncollected():
         report = watch.report()
         (finding,) = report.findings
         assert finding.collected == "not yet"
-        assert "(not all collected yet)" in finding.headline
+        assert "(1.0 MiB not collected yet)" in finding.headline
         assert "part of which no collection has freed yet" in report.to_text()
 
 

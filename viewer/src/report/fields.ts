@@ -110,6 +110,7 @@ export interface Finding {
     status: "new" | "known" | "library" | "benign" | "ignored"; // 'new', 'known' (listed in the baseline), 'library' (only a change of a library can fix it), 'benign' (an intentional cycle) or 'ignored' (by configuration). Only new findings fail checks.
     status_reason: string; // Why the finding has its status; empty for a new finding.
     collected: "yes" | "not yet" | "never" | "uncollectable"; // Whether a collection has freed the memory: 'yes', 'not yet' (a scan found it), 'never' (frozen by gc.freeze(), so no collection frees it) or 'uncollectable' (the cycle leads through C++ or a NumPy array, so no collection frees it; see never_freed()).
+    uncollected_bytes?: number; // Device bytes that scans have found and that still exist; missing if there are none.
     retained_bytes: number; // Retained size: device bytes that only this cycle kept alive, summed over all occurrences, counting each storage once.
     shared_bytes: number; // Device bytes that other cycles or objects also kept alive.
     shared_with: number; // Number of other findings that share `shared_bytes`. The shared bytes are freed once this finding and all of the others are fixed. 0 if only objects outside all cycles share them.
