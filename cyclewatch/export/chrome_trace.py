@@ -88,7 +88,7 @@ def _events(
     findings = {
         signature: finding for finding in report.findings for signature in finding.signatures
     }
-    dead = {index: _DeadBytes(findings) for index in pids}
+    dead = {index: _DeadBytes() for index in pids}
     for collection in sorted(report.collections, key=lambda each: each.started_at):
         index = collection.process
         if index in pids:
@@ -109,35 +109,17 @@ def _distinct_ids(report: Report, processes: set[int]) -> dict[int, int]:
 
 
 class _DeadBytes:
-    """The bytes of the tensors of one process that scans have found dead, and that are not freed.
+    """The bytes of one process that scans have found dead, and that are not freed."""
 
-    The report does not say which collection frees what a scan has found before, and does not list
-    collections that found nothing else. The next collection that it lists is assumed to free all
-    findings that were collected.
-    """
-
-    def __init__(self, findings: dict[str, Finding]) -> None:
-        self._findings = findings
-        self._found: dict[str, int] = {}  # by signature
-        self._other = 0  # without a finding
-
-    def total(self) -> int:
-        return sum(self._found.values()) + self._other
+    def __init__(self) -> None:
+        self.total = 0
 
     def add(self, scan: Collection) -> None:
-        left = scan.released_bytes
-        for part in scan.findings:
-            size = min(left, part.retained_bytes)
-            self._found[part.signature] = self._found.get(part.signature, 0) + size
-            left -= size
-        self._other += left
+        self.total += scan.released_bytes
 
-    def end_of_collection(self) -> None:
-        self._other = 0
-        for signature in list(self._found):
-            finding = self._findings.get(signature)
-            if finding is None or finding.collected == "yes":
-                del self._found[signature]
+    def free(self, collection: Collection) -> None:
+        own = sum(part.retained_bytes for part in collection.findings)
+        self.total = max(self.total - max(collection.released_bytes - own, 0), 0)
 
 
 def _named(kind: str, pid: int, name: str) -> Event:
@@ -170,11 +152,11 @@ def _of_collection(
     }
     if collection.scan:
         dead.add(collection)
-        yield _counter(pid, _DEAD, end, {"bytes": dead.total()})
+        yield _counter(pid, _DEAD, end, {"bytes": dead.total})
     else:
-        yield _counter(pid, _DEAD, start, {"bytes": dead.total() + collection.released_bytes})
-        dead.end_of_collection()
-        yield _counter(pid, _DEAD, end, {"bytes": dead.total()})
+        dead.free(collection)
+        yield _counter(pid, _DEAD, start, {"bytes": dead.total + collection.released_bytes})
+        yield _counter(pid, _DEAD, end, {"bytes": dead.total})
     for memory in collection.device_memory:
         name = f"memory of {memory.device}"
         yield _counter(pid, name, start, {"allocated": memory.used_before})
@@ -186,10 +168,12 @@ def _counter(pid: int, name: str, moment: float, values: dict[str, int]) -> Even
 
 
 def _title(collection: Collection) -> str:
-    """'collection of generation 2: 9.4 GiB in 3 findings'."""
+    """'collection of generation 2: 9.4 GiB in 3 findings' or '... 9.4 GiB freed'."""
     what = "scan" if collection.scan else f"collection of generation {collection.generation}"
     number = len(collection.findings)
     size = _native.format_bytes(collection.released_bytes)
+    if number == 0 and not collection.scan:
+        return f"{what}: {size} freed"  # which scans had found
     return f"{what}: {size} in {number} finding{'s' * (number != 1)}"
 
 

@@ -51,7 +51,8 @@ struct Fields<model::CollectionRecord> {
     using Self = model::CollectionRecord;
     static constexpr const char* name = "Collection";
     static constexpr const char* text =
-        "A garbage collection, or a scan, that found unreachable tensor owners.";
+        "A garbage collection, or a scan, that found unreachable tensor owners or freed those of "
+        "earlier scans.";
     static constexpr auto list = std::tuple{
         CYCLEWATCH_FIELD(process, "Index of the process in `Report.processes`"),
         CYCLEWATCH_FIELD(
@@ -71,7 +72,8 @@ struct Fields<model::CollectionRecord> {
             "Upper bound on the number of seconds for which the memory was unreachable: the time "
             "since the last collection that would have freed it"),
         CYCLEWATCH_FIELD(unreachable, "Number of objects that the collector found unreachable"),
-        CYCLEWATCH_FIELD(owners, "Number of unreachable tensor owners"),
+        CYCLEWATCH_FIELD(owners,
+                         "Number of unreachable tensor owners, except those of earlier scans"),
         CYCLEWATCH_FIELD(released_bytes,
                          "Device bytes that the collection freed, or that the scan found, counting "
                          "each storage once"),

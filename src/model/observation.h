@@ -86,8 +86,9 @@ struct CollectionRecord {
     double own_seconds = 0;            // seconds spent in the watch
     double dead_for_at_most = 0;       // seconds since an earlier collection could have freed it
     std::uint64_t unreachable = 0;     // objects
-    std::uint64_t owners = 0;          // unreachable memory owners
-    std::uint64_t released_bytes = 0;  // size of their released storages, each once
+    std::uint64_t owners = 0;          // unreachable memory owners, except those of earlier scans
+    // Size of their released storages, each once. In a report, those of earlier scans are included.
+    std::uint64_t released_bytes = 0;
     std::int64_t step = -1;            // training step; -1 if the program set none
     std::vector<DeviceMemory> device_memory;  // of the devices of those owners
     std::vector<FindingPart> findings;        // largest first, at most kMaxPartsPerCollection

@@ -43,7 +43,8 @@ std::string not_kept_note(const std::string& number) {
 Added ReportStore::add(const model::CollectionRecord& record,
                        std::vector<model::Finding> findings,
                        bool repeated,
-                       Repeat repeat) {
+                       Repeat repeat,
+                       std::uint64_t of_scans) {
     const std::lock_guard lock(mutex_);
     retained_bytes_ += record.released_bytes;
     Added added;
@@ -82,6 +83,7 @@ Added ReportStore::add(const model::CollectionRecord& record,
     }
     if (record.owners > 0) {
         model::CollectionRecord stored = record;
+        stored.released_bytes += of_scans;
         stored.findings = largest_first(std::move(parts));
         collections_.add(stored);
     }

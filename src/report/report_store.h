@@ -56,11 +56,13 @@ class ReportStore {
     // found tensor owners. A finding with the same cause as a stored finding is merged into the
     // stored finding, which keeps its signature. `repeated`: true if an earlier call, possibly on
     // another store, passed findings that differ from these only in their counts and bytes.
-    // Repeated findings are not indexed again, and Added::seen is empty.
+    // Repeated findings are not indexed again, and Added::seen is empty. `of_scans`: the bytes that
+    // the collection has freed in addition, which scans had found.
     Added add(const model::CollectionRecord& record,
               std::vector<model::Finding> findings,
               bool repeated = false,
-              Repeat repeat = Repeat::doubled);
+              Repeat repeat = Repeat::doubled,
+              std::uint64_t of_scans = 0);
 
     // Stores the record of a collection that found no tensor owners, but freed those of scans.
     void add_collection(const model::CollectionRecord& record);

@@ -391,13 +391,15 @@ std::shared_ptr<CollectionResult> Watch::add(const model::CollectionRecord& reco
                findings.end();
     });
     store_->add_dead(std::move(dead));
-    last_record_ = record.number;
     auto result = std::make_shared<CollectionResult>();
     if (settings_.listeners.on_report) {
         result->found = findings;
     }
     sample_usage();  // not earlier in a forked child, which may fork again
-    report::Added added = store_->add(record, std::move(findings), repeated, settings_.repeat);
+    const bool frees_now = !record.scan && record.note != model::kFreedLater;
+    const std::uint64_t of_scans = frees_now ? forget_reported() : 0;
+    report::Added added =
+        store_->add(record, std::move(findings), repeated, settings_.repeat, of_scans);
     if (settings_.listeners.read_source) {
         note_locations(added.fresh);
         note_locations(added.seen);
@@ -408,7 +410,7 @@ std::shared_ptr<CollectionResult> Watch::add(const model::CollectionRecord& reco
     if (record.note == model::kFreedLater) {
         counter_->add_freed_later(record.generation, record.released_bytes);
     } else if (!record.scan) {
-        counter_->add_freed(record.released_bytes);
+        counter_->add_freed(record.released_bytes + of_scans);
     }
     open_writer();
     if (writer_ != nullptr) {
@@ -583,19 +585,21 @@ void Watch::set_suspected(std::uint64_t bytes) {
 }
 
 void Watch::forget_freed_storages(const model::CollectionRecord* by) {
-    const std::uint64_t bytes = reported_.forget_freed();
+    const std::uint64_t bytes = forget_reported();
     if (by != nullptr && bytes > 0) {
         counter_->add_freed(bytes);
-        if (by->number != last_record_) {
-            model::CollectionRecord record = *by;
-            record.started_at = seconds_since_start(Clock::now()) - record.duration;
-            record.step = step_;
-            record.released_bytes = bytes;
-            store_->add_collection(record);
-        }
+        model::CollectionRecord record = *by;
+        record.started_at = seconds_since_start(Clock::now()) - record.duration;
+        record.step = step_;
+        record.released_bytes = bytes;
+        store_->add_collection(record);
     }
+}
+
+std::uint64_t Watch::forget_reported() {
+    const std::uint64_t bytes = reported_.forget_freed();
     if (!reported_.take_changed()) {
-        return;
+        return bytes;
     }
     store_->update_dead(
         [this](const std::string& device, std::uint64_t storage) {
@@ -617,6 +621,7 @@ void Watch::forget_freed_storages(const model::CollectionRecord* by) {
             }
         }
     });
+    return bytes;
 }
 
 void Watch::revise(const std::function<void(model::Finding&)>& change) {

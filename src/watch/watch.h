@@ -247,6 +247,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // Queues a warning that also shows, if known, where automatic collection was switched off or,
     // if `frozen` is true, where objects were frozen.
     void warn_not_collected(std::string sentences, bool frozen);
+    // forget_freed_storages() without the record. Returns the size of the storages in bytes.
+    std::uint64_t forget_reported();
     void enqueue(std::function<void()> notification);
     void pass_to_listener(int level, const std::string& sentence);
     void note_locations(const std::vector<model::Finding>& findings);
@@ -272,7 +274,6 @@ class Watch : public std::enable_shared_from_this<Watch> {
     DeviceDescriptions device_descriptions_;
     ReportedStorages reported_;
     std::unique_ptr<KnownFindings> known_;
-    std::uint64_t last_record_ = 0;  // CollectionRecord::number
     double young_scan_seconds_ = 0;  // spent on scans in steps, without frozen objects
     Clock::time_point next_frozen_scan_;
     // The steps of the last scan and of the last scan that included frozen objects.

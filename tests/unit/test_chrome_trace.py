@@ -55,7 +55,7 @@ def test_each_collection_and_scan_is_a_slice(trace, recorded):
     last = slices(trace)[-1]
     collection = report.collections[-1]
     assert last["ph"] == "X"
-    assert last["name"] == "collection of generation 2: 2.9 KiB in 1 finding"
+    assert last["name"] == "collection of generation 2: 3.9 KiB in 1 finding"
     assert last["dur"] == pytest.approx(collection.duration * 1e6, abs=0.01)
     assert last["args"]["step"] == 3
     [finding] = report.findings
@@ -81,6 +81,20 @@ def test_counters_show_dead_and_allocated_memory(trace, recorded):
     [memory] = last.device_memory
     allocated = [each["allocated"] for each in counter(trace, "memory of cpu")]
     assert allocated[-2:] == [memory.used_before, memory.used_after]
+
+
+def test_collection_that_frees_only_what_scans_have_found_is_a_slice(
+    buffers_are_owners, no_automatic_collection, tmp_path
+):
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        for step in range(2):
+            Trainer(1000)
+            watch.step(step)
+        gc.collect()
+    watch.report().save(tmp_path / "x.trace.json")
+    trace = json.loads((tmp_path / "x.trace.json").read_text())
+    assert slices(trace)[-1]["name"] == "collection of generation 2: 2.0 KiB freed"
+    assert [each["bytes"] for each in counter(trace, "tensors found dead")] == [1000, 2000, 2000, 0]
 
 
 class Other(Trainer):

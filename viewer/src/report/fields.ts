@@ -158,7 +158,7 @@ export interface FindingPart {
     retained_bytes: number; // Device bytes attributed to these cycles. The sum over all findings counts each storage once.
 }
 
-// A garbage collection, or a scan, that found unreachable tensor owners.
+// A garbage collection, or a scan, that found unreachable tensor owners or freed those of earlier scans.
 export interface Collection {
     process: number; // Index of the process in `Report.processes`.
     number: number; // Position among all collections since the start of the watch, counted from 1.
@@ -169,7 +169,7 @@ export interface Collection {
     own_seconds: number; // The part of `duration` that was spent in the watch, in seconds.
     dead_for_at_most: number; // Upper bound on the number of seconds for which the memory was unreachable: the time since the last collection that would have freed it.
     unreachable: number; // Number of objects that the collector found unreachable.
-    owners: number; // Number of unreachable tensor owners.
+    owners: number; // Number of unreachable tensor owners, except those of earlier scans.
     released_bytes: number; // Device bytes that the collection freed, or that the scan found, counting each storage once.
     step: number; // The last step number passed to Watch.step() before the collection; -1 if there was none.
     device_memory: DeviceMemory[]; // Memory in use on the devices of the unreachable owners; empty if unknown or if the watch had exceeded its budget.
