@@ -155,7 +155,8 @@ def never_freed(
     reported only if the last `settle` calls also found it, or if the last call also found it and
     this call finds more storages of its size. Other storages are suspected, and counted in a
     note. Call this function between training steps, when no backward pass is running. While another
-    thread runs one, only NumPy arrays are examined, and a note says so.
+    thread runs one, only NumPy arrays are examined, and a note says so. Memory that an ordinary
+    dead cycle shares is found only after a collection: call ``gc.collect()`` first.
 
     How torch stores a reference is verified in this process before it is used. If this fails, as
     for an unknown version of torch, a note says which kind of reference is not followed. Cycles

@@ -2,7 +2,9 @@
 #include "analysis/advice_text.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -208,43 +210,105 @@ std::string advice_for_others(const CollapsedGraph& graph,
     return same.empty() ? text : text + ".";
 }
 
-// "the post-accumulate-grad hook of `Model.w`", if the holder of the candidate's first reference,
-// or a function or wrapper of a library that calls it, is registered as one; otherwise "".
-std::string hook_of(const CollapsedGraph& graph, const Candidate& candidate) {
-    const NodeIx holder = graph.edges[candidate.edges.front()].holder;
-    const auto calls_holder = [&](NodeIx hook) {
-        const std::span<const NodeIx> captured = graph.targets_of(hook);
-        const bool calls_captured =
-            calls_user_function(graph, hook) || only_calls_others(graph, hook);
-        return hook == holder || (calls_captured && std::ranges::count(captured, holder) != 0);
+// "the post-accumulate-grad hook of `Model.w`"
+std::string name_of_hook(const CollapsedGraph& graph, EdgeIx hook) {
+    const NodeIx owner = graph.edges[hook].holder;
+    const std::string name = name_by_attribute(graph, owner);
+    return "the " + std::string(graph.label_name(hook)) + " of `" +
+           (name.empty() ? short_name(graph, owner) : name) + "`";
+}
+
+// The references to hooks that call `function`, directly or through a function or wrapper of a
+// library.
+std::vector<EdgeIx> hooks_that_call(const CollapsedGraph& graph,
+                                    const std::vector<EdgeIx>& hooks,
+                                    NodeIx function) {
+    std::vector<EdgeIx> found;
+    std::ranges::copy_if(hooks, std::back_inserter(found), [&](EdgeIx e) {
+        const NodeIx hook = graph.targets[e];
+        return hook == function ||
+               ((calls_user_function(graph, hook) || only_calls_others(graph, hook)) &&
+                std::ranges::count(graph.targets_of(hook), function) != 0);
+    });
+    return found;
+}
+
+// One reference for each registration: a tensor and its node both refer to a hook of the tensor,
+// and several references may lead to one hook.
+std::vector<EdgeIx> without_duplicates(const CollapsedGraph& graph,
+                                       const std::vector<EdgeIx>& hooks) {
+    std::vector<EdgeIx> result;
+    const auto is_of_node = [&](EdgeIx e) {
+        return std::ranges::any_of(hooks, [&](EdgeIx other) {
+            const NodeIx tensor = graph.edges[other].holder;
+            return graph.targets[other] == graph.targets[e] && tensor != graph.edges[e].holder &&
+                   std::ranges::count(graph.targets_of(tensor), graph.edges[e].holder) != 0;
+        });
     };
-    for (const EdgeIx e : graph.all_edges()) {
-        if (calls_holder(graph.targets[e]) && graph.edges[e].label.kind == model::EdgeKind::hook) {
-            const NodeIx owner = graph.edges[e].holder;
-            const std::string name = name_by_attribute(graph, owner);
-            return "the " + std::string(graph.label_name(e)) + " of `" +
-                   (name.empty() ? short_name(graph, owner) : name) + "`";
+    const auto is_known = [&](EdgeIx e) {
+        return std::ranges::any_of(result, [&](EdgeIx other) {
+            return graph.edges[other].holder == graph.edges[e].holder &&
+                   graph.targets[other] == graph.targets[e];
+        });
+    };
+    for (const EdgeIx e : hooks) {
+        if (!is_of_node(e) && !is_known(e)) {
+            result.push_back(e);
         }
     }
-    return {};
+    return result;
+}
+
+// The references to hooks that call the holders of the references to cut. Empty if a holder is not
+// called by a hook, so that removing hooks is not enough.
+std::vector<EdgeIx> hooks_to_remove(const CollapsedGraph& graph, const Cut& cut) {
+    std::vector<EdgeIx> hooks;
+    std::ranges::copy_if(graph.all_edges(), std::back_inserter(hooks), [&](EdgeIx e) {
+        return graph.edges[e].label.kind == model::EdgeKind::hook;
+    });
+    std::vector<EdgeIx> result;
+    std::set<NodeIx> holders;
+    for (const Candidate& kind : cut.cut) {
+        for (const EdgeIx edge : kind.edges) {
+            const NodeIx holder = graph.edges[edge].holder;
+            if (hooks.empty() || !holders.insert(holder).second) {
+                continue;
+            }
+            const std::vector<EdgeIx> calling = hooks_that_call(graph, hooks, holder);
+            if (calling.empty()) {
+                return {};
+            }
+            result.insert(result.end(), calling.begin(), calling.end());
+        }
+    }
+    return without_duplicates(graph, result);
 }
 
 // A sentence that begins with a space. Empty if `text` already mentions the handle, or if removing
 // hooks is not enough.
 std::string advice_for_hooks(const CollapsedGraph& graph, const Cut& cut, const std::string& text) {
-    std::vector<std::string> hooks;
-    for (const Candidate& kind : cut.cut) {
-        if (std::string hook = hook_of(graph, kind); std::ranges::count(hooks, hook) == 0) {
-            hooks.push_back(std::move(hook));
-        }
-    }
-    if (std::ranges::count(hooks, "") != 0 || text.find("handle.remove()") != std::string::npos) {
+    if (text.find("handle.remove()") != std::string::npos) {
         return "";
     }
-    return hooks.size() == 1 ? " Or keep the handle that registering " + hooks.front() +
+    const std::vector<EdgeIx> hooks = hooks_to_remove(graph, cut);
+    std::vector<std::string> names;
+    for (const EdgeIx hook : hooks) {
+        std::string name = name_of_hook(graph, hook);
+        if (std::ranges::count(names, name) == 0) {
+            names.push_back(names.size() < kMostNamed ? std::move(name) : "others");
+        }
+        if (names.size() > kMostNamed) {
+            break;
+        }
+    }
+    if (hooks.empty()) {
+        return "";
+    }
+    return hooks.size() == 1 ? " Or keep the handle that registering " + names.front() +
                                    " returns, and call `handle.remove()` when done."
-                             : " Or keep the handles that registering " + base::joined(hooks) +
-                                   " returns, and call `remove()` of each handle when done.";
+                             : " Or keep the " + base::format_count(hooks.size()) +
+                                   " handles that registering " + base::joined(names) +
+                                   " returns, and call `handle.remove()` for each when done.";
 }
 
 // A call to the cleanup method of `node`, such as "`Engine.close()`". In that method, a program

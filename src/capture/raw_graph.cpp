@@ -97,6 +97,16 @@ std::uint32_t hash_of(const void* pointer) {
 
 constexpr std::size_t kMaxNameLength = 4096;
 
+// The Python object and the C++ object of a tensor both refer to its dict of hooks. Removing a hook
+// from the dict removes it from both, so that they count as one reference.
+bool is_second_of_pair(const collector::HiddenReference& reference,
+                       std::span<const collector::HiddenReference> all) {
+    return std::ranges::any_of(all, [&](const collector::HiddenReference& other) {
+        return other.is_visited && other.target == reference.target &&
+               other.name == reference.name && other.index == reference.index;
+    });
+}
+
 }  // namespace
 
 // Functions are identified by their code, and classes by their name, because the same definition
@@ -127,9 +137,10 @@ Adjacency make_raw_graph(std::span<PyObject* const> objects,
         __builtin_prefetch(objects[std::min<std::size_t>(position + 8, objects.size() - 1)]);
         edges.collect(position, traversals.of(Py_TYPE(objects[position])));
         if (hidden != nullptr) {
-            for (const collector::HiddenReference& each : hidden->of(objects[position])) {
-                if (!each.is_visited) {
-                    edges.add_one(each.target);
+            const std::span<const collector::HiddenReference> all = hidden->of(objects[position]);
+            for (auto each = all.begin(); each != all.end(); ++each) {
+                if (!each->is_visited && !is_second_of_pair(*each, all)) {
+                    edges.add_one(each->target);
                 }
             }
         }

@@ -137,11 +137,35 @@ def test_handles_of_all_hooks_are_named_if_all_must_be_removed(only_finding):
     del model, activations
     finding = only_finding()
     assert [cut.label for cut in finding.cuts] == ["__self__", "__self__"]
-    (hooks,) = re.findall(r"keep the handles that registering (.*) returns", finding.advice)
+    (hooks,) = re.findall(r"the 2 handles that registering (.*) returns", finding.advice)
     assert sorted(hooks.split(" and ")) == [
         "the forward hook of `Activations.model`",
         "the tensor hook of `Activations.output`",
     ]
+    for number, handle in enumerate(handles, 1):
+        handle.remove()
+        gc.collect()
+        assert (reference() is None) == (number == len(handles))
+
+
+class Stepper:
+    def __init__(self, model):
+        self.model = model
+        self.handles = [
+            each.register_post_accumulate_grad_hook(self.step) for each in model.parameters()
+        ]
+
+    def step(self, parameter):
+        parameter.grad = None
+
+
+def test_handles_are_counted_if_a_loop_registers_hooks(only_finding):
+    stepper = Stepper(torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Linear(64, 64)))
+    reference, handles = weakref.ref(stepper), stepper.handles
+    del stepper
+    finding = only_finding()
+    assert "keep the 4 handles that registering the post-accumulate-grad hook" in finding.advice
+    assert "there are 4 references of this kind" in finding.cut.reason
     for number, handle in enumerate(handles, 1):
         handle.remove()
         gc.collect()
