@@ -77,19 +77,19 @@ inline constexpr const char* kFreedLater =
     "a finalizer resurrected these objects; they were freed after the collection";
 
 struct CollectionRecord {
-    std::uint32_t process = 0;         // index into Report::processes
-    std::uint64_t number = 0;          // counts the collections of this watch, from 1
-    int generation = 0;                // the collector's generation
-    bool scan = false;                 // a scan: found without a collection, nothing was freed
-    double started_at = 0;             // seconds since the watch started
-    double duration = 0;               // seconds, including own_seconds
-    double own_seconds = 0;            // seconds spent in the watch
-    double dead_for_at_most = 0;       // seconds since an earlier collection could have freed it
-    std::uint64_t unreachable = 0;     // objects
-    std::uint64_t owners = 0;          // unreachable memory owners, except those of earlier scans
+    std::uint32_t process = 0;      // index into Report::processes
+    std::uint64_t number = 0;       // counts the collections of this watch, from 1
+    int generation = 0;             // the collector's generation
+    bool scan = false;              // a scan: found without a collection, nothing was freed
+    double started_at = 0;          // seconds since the watch started
+    double duration = 0;            // seconds, including own_seconds
+    double own_seconds = 0;         // seconds spent in the watch
+    double dead_for_at_most = 0;    // seconds since an earlier collection could have freed it
+    std::uint64_t unreachable = 0;  // objects
+    std::uint64_t owners = 0;       // unreachable memory owners, except those of earlier scans
     // Size of their released storages, each once. In a report, those of earlier scans are included.
     std::uint64_t released_bytes = 0;
-    std::int64_t step = -1;            // training step; -1 if the program set none
+    std::int64_t step = -1;                   // training step; -1 if the program set none
     std::vector<DeviceMemory> device_memory;  // of the devices of those owners
     std::vector<FindingPart> findings;        // largest first, at most kMaxPartsPerCollection
     std::string note;                         // why the capture is incomplete; "" if complete

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -33,8 +34,9 @@ void note(Newest& newest, const ProgramInfo& process) {
 // The first process of which `report` has older data than another report: "rank 1". "" if there is
 // none. Reports of earlier versions do not say how new they are.
 std::string first_outdated(const Report& report, const Newest& newest) {
+    constexpr double kRounding = 0.001;  // files store rounded times
     for (const ProgramInfo& process : report.processes) {
-        if (process.elapsed && *process.elapsed < newest.at(identity_of(process))) {
+        if (process.elapsed && *process.elapsed + kRounding < newest.at(identity_of(process))) {
             return process.rank < 0 ? "process " + std::to_string(process.pid)
                                     : "rank " + std::to_string(process.rank);
         }
@@ -73,7 +75,11 @@ base::Result<Sources> choose_sources(std::span<const Report* const> reports) {
         });
     });
     std::ranges::stable_sort(order, std::ranges::greater(), [](const Report* report) {
-        return std::pair(report->processes.size(), report->stats.elapsed);
+        double newest_process = 0;
+        for (const ProgramInfo& process : report->processes) {
+            newest_process = std::max(newest_process, elapsed(process));
+        }
+        return std::tuple(report->processes.size(), newest_process, report->stats.elapsed);
     });
     Sources sources;
     for (const Report* report : order) {

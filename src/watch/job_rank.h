@@ -11,8 +11,8 @@ struct JobRank {
 };
 
 // The rank and the number of ranks of torch.distributed while it is initialized; otherwise the
-// environment variables RANK and WORLD_SIZE, or what torch.distributed last said. May change while a
-// watch is active: many programs are watched before they initialize torch.distributed.
+// environment variables RANK and WORLD_SIZE, or what torch.distributed last said. May change while
+// a watch is active: many programs are watched before they initialize torch.distributed.
 [[nodiscard]] JobRank job_rank();
 
 }  // namespace cyclewatch::watch

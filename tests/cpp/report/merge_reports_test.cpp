@@ -140,6 +140,18 @@ TEST(MergeReports, RejectsAMergedReportWithOlderDataOfAProcess) {
     EXPECT_TRUE(merged({early, of_job(0, 2, 7), of_job(1, 2, 8)}).ok());
 }
 
+TEST(MergeReports, IgnoresThatFilesStoreRoundedTimes) {
+    Report stored = of_job(0, 2, 5);
+    Report original = of_job(0, 2, 5.0000004);
+    stored.stats.elapsed = 5.2;
+    original.stats.elapsed = 5.1;
+    EXPECT_TRUE(merged({stored, original}).ok());
+    Report later = of_job(0, 2, 6);
+    later.stats.elapsed = 5;
+    EXPECT_EQ(merged({stored, later}).value().processes.front().elapsed, 6);
+    EXPECT_TRUE(merged({merged({stored, of_job(1, 2)}).value(), original}).ok());
+}
+
 TEST(MergeReports, UsesAMergedReportThatIsNewerThanThoseOfItsRanks) {
     Report last = of_rank(1, {"a"}, 3);
     last.processes.front().elapsed = 9;

@@ -62,6 +62,8 @@ model::Report make_merged_report() {
     for (std::size_t i = 6; i < report.collections.size(); ++i) {
         report.collections[i].process = 1;
     }
+    report.stats.suspected_bytes = std::uint64_t{4096};
+    report.findings.front().uncollected_bytes = std::uint64_t{1024};
     return report;
 }
 
