@@ -66,13 +66,10 @@ class CycleWatchCallback(Callback):  # type: ignore[misc]
         interval = trainer.log_every_n_steps
         if not self._log_metrics or interval == 0:
             return
-        # As in Lightning's _LoggerConnector, which has no hook. The number is not global_step:
-        # it begins at 0, and counts a batch with several optimizers once.
-        number = self._unlogged = trainer.fit_loop.epoch_loop._batches_that_stepped
+        # As in Lightning's _LoggerConnector, which has no hook.
+        number = self._unlogged = _batch_number(trainer)
         is_due = (number + 1) % interval == 0 or trainer.should_stop
-        if is_due and not (
-            pl_module.automatic_optimization and trainer.fit_loop._should_accumulate()
-        ):
+        if is_due and not (pl_module.automatic_optimization and _accumulates(trainer)):
             self._log(trainer)
 
     def teardown(self, trainer: Any, pl_module: Any, stage: str) -> None:
@@ -101,6 +98,26 @@ class CycleWatchCallback(Callback):  # type: ignore[misc]
             metrics = self._run.metrics()
             for logger in trainer.loggers:
                 logger.log_metrics(metrics, step=number)
+
+
+# The next two functions read private attributes of Lightning 2. Without them, the metrics are
+# logged at other steps than the trainer's values.
+
+
+def _batch_number(trainer: Any) -> int:
+    """The number with which the trainer logs the values of the last batch.
+
+    Unlike global_step, it begins at 0, and counts a batch with several optimizers once.
+    """
+    epoch = getattr(getattr(trainer, "fit_loop", None), "epoch_loop", None)
+    number: int = getattr(epoch, "_batches_that_stepped", trainer.global_step)
+    return number
+
+
+def _accumulates(trainer: Any) -> bool:
+    """Whether the last batch ended without a step of the optimizer."""
+    accumulates = getattr(getattr(trainer, "fit_loop", None), "_should_accumulate", None)
+    return accumulates is not None and bool(accumulates())
 
 
 class FabricCallback:

@@ -6,6 +6,7 @@ import gc
 import logging
 import pickle
 import signal
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +14,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 lightning = pytest.importorskip("lightning", reason="needs requirements-trainers.txt")
 
 import cyclewatch  # noqa: E402
+from cyclewatch.integrations import lightning as lightning_integration  # noqa: E402
 from cyclewatch.integrations.lightning import CycleWatchCallback, FabricCallback  # noqa: E402
 from cyclewatch.integrations.training_watch import Training  # noqa: E402
 from cyclewatch.oom import autopsy as out_of_memory  # noqa: E402
@@ -341,3 +343,10 @@ def test_two_processes_write_two_reports(run_program, reports, tmp_path, strateg
     for rank in range(2):
         assert len(list(tmp_path.glob(f"reports/cyclewatch-*-rank{rank}-*.json"))) == 1
     assert [report.findings[0].occurrences for report in found] == [STEPS, STEPS]
+
+
+def test_another_version_without_the_private_attributes_counts_steps_of_the_optimizer():
+    trainer = SimpleNamespace(fit_loop=SimpleNamespace(epoch_loop=object()), global_step=3)
+    assert lightning_integration._batch_number(trainer) == 3
+    assert not lightning_integration._accumulates(trainer)
+    assert lightning_integration._batch_number(SimpleNamespace(global_step=4)) == 4
