@@ -52,14 +52,20 @@ class CycleWatchCallback(TrainerCallback):  # type: ignore[misc]
 
     def attach(self, trainer: Any) -> None:
         """Add this callback to `trainer`, and pass the metrics to its loggers. Idempotent."""
+        from transformers.integrations import INTEGRATION_TO_CALLBACK  # type: ignore[attr-defined]
+
         callbacks = trainer.callback_handler.callbacks
         if self not in callbacks:
             callbacks.insert(0, self)
         is_logging = any(
-            isinstance(each, _MetricLogging) and each.run is self._run for each in callbacks
+            isinstance(each, _AddMetrics) and each.run is self._run for each in callbacks
         )
-        if self._log_metrics and not is_logging:
-            callbacks.insert(0, _MetricLogging(self._run, trainer.callback_handler))
+        classes = tuple(INTEGRATION_TO_CALLBACK.values())
+        loggers = [at for at, each in enumerate(callbacks) if isinstance(each, classes)]
+        if self._log_metrics and loggers and not is_logging:
+            add = _AddMetrics(self._run)
+            callbacks.insert(loggers[-1] + 1, _RemoveMetrics(add))
+            callbacks.insert(loggers[0], add)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Start the watch."""
@@ -93,8 +99,12 @@ class _TrainCall(Training):
         """Whether the call has not ended, when the training `started` begins or ends."""
         if isinstance(started, _TrainCall) and started._frame == self._frame:
             return self == started
-        stacks = sys._current_frames().values()
-        return any(id(frame) == self._frame for top in stacks for frame in _train_frames(top))
+        stacks = sys._current_frames()
+        try:
+            tops = stacks.values()
+            return any(id(frame) == self._frame for top in tops for frame in _train_frames(top))
+        finally:
+            stacks.clear()  # one of the frames is that of this method
 
 
 def _train_frames(top: FrameType) -> Iterator[FrameType]:
@@ -109,35 +119,47 @@ def _train_frames(top: FrameType) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-class _MetricLogging(TrainerCallback):  # type: ignore[misc]
-    """Passes the metrics to the loggers of one trainer.
+class _AddMetrics(TrainerCallback):  # type: ignore[misc]
+    """Adds the metrics to the values that the trainer passes to its loggers, once per step.
 
-    The loggers receive a dict of their own in a call of their own. The dict that the trainer logs
-    is also the result of ``train()`` or ``evaluate()``, for example the objective of
-    ``hyperparameter_search()``.
+    The dict of these values is also the result of ``train()`` or ``evaluate()``, for example the
+    objective of ``hyperparameter_search()``. _RemoveMetrics, which is called after the loggers,
+    therefore removes the metrics. The loggers are called once for each dict: some count the calls.
     """
 
-    def __init__(self, run: TrainingWatch, handler: Any) -> None:
-        from transformers.integrations import INTEGRATION_TO_CALLBACK  # type: ignore[attr-defined]
-
+    def __init__(self, run: TrainingWatch) -> None:
         self.run = run
-        self._classes: tuple[type[Any], ...] = tuple(INTEGRATION_TO_CALLBACK.values())
-        # The handler has this callback: a strong reference would be part of a cycle.
-        self._handler = weakref.ref(handler)
+        self.added: list[str] = []
         self._logged_step = -1
 
     def __reduce__(self) -> tuple[type[TrainerCallback], tuple[()]]:
-        return TrainerCallback, ()  # a copy has no trainer
+        return TrainerCallback, ()  # a copy has no watch
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self._logged_step = -1
 
-    def on_log(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        handler = self._handler()
-        if handler is None or not self.run.is_active or state.global_step == self._logged_step:
+    def on_log(
+        self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any
+    ) -> None:
+        if logs is None or not self.run.is_active or state.global_step == self._logged_step:
             return
         self._logged_step = state.global_step
         metrics = self.run.metrics()
-        for callback in handler.callbacks:
-            if isinstance(callback, self._classes):
-                callback.on_log(args, state, control, **{**kwargs, "logs": dict(metrics)})
+        self.added = [name for name in metrics if name not in logs]
+        logs.update((name, metrics[name]) for name in self.added)
+
+
+class _RemoveMetrics(TrainerCallback):  # type: ignore[misc]
+    def __init__(self, add: _AddMetrics) -> None:
+        self._add = add
+
+    def __reduce__(self) -> tuple[type[TrainerCallback], tuple[()]]:
+        return TrainerCallback, ()
+
+    def on_log(
+        self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any
+    ) -> None:
+        for name in self._add.added:
+            if logs is not None:
+                logs.pop(name, None)
+        self._add.added = []

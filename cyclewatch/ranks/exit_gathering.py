@@ -55,7 +55,8 @@ def gather_at_exit(
             return []
         if hasattr(sys, "last_value"):
             wanted = 0  # a rank that fails must not delay the end of the job
-        may_be_alone = seconds is None and not is_every_rank_watched
+        is_complete = is_every_rank_watched and _has_process_group()
+        may_be_alone = seconds is None and not is_complete
         report = _gather(watch.report(), wanted, may_be_alone)
         paths = [] if report is None else [_save(report, path) for path in watch.report_paths]
         if report is not None and not is_every_rank_watched:
@@ -83,6 +84,12 @@ def _gather(own: Report, seconds: float, may_be_alone: bool) -> Report | None:
         "CYCLEWATCH_GATHER sets how long rank 0 waits",
     )
     return None
+
+
+def _has_process_group() -> bool:
+    """Whether this is a rank, and not a process that a rank has started for something else."""
+    torch = sys.modules.get("torch.distributed")
+    return torch is not None and torch.is_available() and torch.is_initialized()
 
 
 def _log_paths(report: Report, paths: list[str]) -> None:

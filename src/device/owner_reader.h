@@ -114,7 +114,7 @@ class OwnerReader {
     // appended several times. May cause the library to create objects, as above. May throw
     // std::bad_alloc.
     virtual void add_graph_targets(std::span<PyObject* const> /*objects*/,
-                                   std::vector<PyObject*>& /*targets*/) {}
+                                   std::vector<python::OwnedRef>& /*targets*/) {}
     // Adds the references that the library stores in C++, of all of its objects among `objects` and
     // of the objects that these references lead to, as far as `layout` allows. May cause the
     // library to create Python objects, which live as long as their C++ objects. May throw

@@ -29,7 +29,7 @@ bool OwnerRegistry::empty() const noexcept {
 }
 
 void OwnerRegistry::add_graph_targets(std::span<PyObject* const> objects,
-                                      std::vector<PyObject*>& targets) {
+                                      std::vector<python::OwnedRef>& targets) {
     if (torch_ != nullptr) {
         torch_->add_graph_targets(objects, targets);
     }

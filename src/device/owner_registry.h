@@ -54,7 +54,8 @@ class OwnerRegistry {
     [[nodiscard]] std::uint32_t version() const noexcept { return version_; }
 
     // Calls OwnerReader::add_graph_targets() of the built-in readers.
-    void add_graph_targets(std::span<PyObject* const> objects, std::vector<PyObject*>& targets);
+    void add_graph_targets(std::span<PyObject* const> objects,
+                           std::vector<python::OwnedRef>& targets);
 
     // Calls OwnerReader::add_hidden_references() of the built-in readers.
     void add_hidden_references(std::span<PyObject* const> objects,

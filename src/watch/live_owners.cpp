@@ -102,13 +102,14 @@ void LiveOwners::find(device::OwnerRegistry& registry, const collector::HeapScan
 void LiveOwners::add_from_graphs(device::OwnerRegistry& registry,
                                  std::span<PyObject* const> objects) {
     const python::GcPause pause;  // the library creates objects for the nodes and the tensors
-    std::vector<PyObject*> targets;
+    std::vector<python::OwnedRef> targets;
     registry.add_graph_targets(objects, targets);
     std::unordered_set<PyObject*> known;
     for (const device::DetectedOwner& owner : owners_) {
         known.insert(owner.object);
     }
-    for (PyObject* const target : targets) {
+    for (const python::OwnedRef& each : targets) {
+        PyObject* const target = each.get();
         in_graphs_.insert(target);
         device::OwnerReader* const reader = registry.reader_for(Py_TYPE(target));
         if (reader != nullptr && known.insert(target).second) {

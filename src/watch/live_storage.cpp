@@ -89,18 +89,6 @@ bool is_optimizer_state(const model::RetentionPath& path) {
     });
 }
 
-// True if `tensor` is known to be the result of an operation. REQUIRES: not inside a collection.
-bool is_computed(PyObject* tensor) {
-    // The attribute getters of a subclass may run user code.
-    const capture::TypeName name = capture::name_of_type(Py_TYPE(tensor));
-    if (name.module != "torch" || name.qualname != "Tensor") {
-        return false;
-    }
-    const python::OwnedRef is_leaf = python::steal(PyObject_GetAttrString(tensor, "is_leaf"));
-    PyErr_Clear();
-    return is_leaf.get() == Py_False;
-}
-
 // True if only the library and this census refer to the part of `owner` that uses the storage.
 bool is_only_part(device::OwnerReader& reader, PyObject* owner, const LiveStorage& storage) {
     device::OwnerReading reading;
@@ -187,7 +175,7 @@ model::OwnerCategory category_of(const LiveStorage& storage) {
     if (is_held_by_c_code(storage) && storage.has_library_holders) {
         return OwnerCategory::held_by_cpp;
     }
-    return is_computed(storage.object) ? OwnerCategory::activation : OwnerCategory::other;
+    return storage.owner->reading.has_graph ? OwnerCategory::activation : OwnerCategory::other;
 }
 
 const PendingOwner* part_of(const LiveStorage& storage) {

@@ -3,6 +3,7 @@
 
 import gc
 import logging
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +11,9 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 transformers = pytest.importorskip("transformers", reason="needs requirements-trainers.txt")
 
 import cyclewatch  # noqa: E402
+from cyclewatch.integrations import (  # noqa: E402
+    transformers as transformers_integration,
+)
 from cyclewatch.integrations.transformers import CycleWatchCallback  # noqa: E402
 
 STEPS = 4
@@ -307,3 +311,40 @@ def test_an_out_of_memory_error_that_ends_the_program_has_a_report(run_program, 
     assert outcome.returncode == 1
     assert "cyclewatch: out of memory on" in outcome.stderr
     assert list(tmp_path.glob("reports/cyclewatch-*-oom.txt"))
+
+
+def test_looking_for_the_training_that_runs_leaves_no_cycle():
+    class State:
+        pass
+
+    state = State()
+    call = transformers_integration._TrainCall(state)
+    other = transformers_integration._TrainCall(State())
+    other._frame = -1
+    gc.collect()
+    gc.disable()
+    try:
+        assert not other.is_running(call)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+
+
+def test_loggers_are_called_once_for_each_dict():
+    trainer = SimpleNamespace(callback_handler=SimpleNamespace(callbacks=[]))
+    logger = transformers.integrations.TensorBoardCallback.__new__(
+        transformers.integrations.TensorBoardCallback
+    )
+    seen = []
+    logger.on_log = lambda args, state, control, logs, **_: seen.append(dict(logs))
+    later = SimpleNamespace(on_log=lambda args, state, control, logs, **_: seen.append(dict(logs)))
+    trainer.callback_handler.callbacks = [logger, later]
+    callback = CycleWatchCallback()
+    callback.attach(trainer)
+    callback._run.metrics = lambda: {"cyclewatch/findings": 0}
+    callback._run._watch = object()  # active
+    logs = {"loss": 1.0}
+    for each in trainer.callback_handler.callbacks:
+        each.on_log(None, SimpleNamespace(global_step=1), None, logs=logs)
+    assert seen == [{"loss": 1.0, "cyclewatch/findings": 0}, {"loss": 1.0}]
+    assert logs == {"loss": 1.0}

@@ -2,8 +2,10 @@
 #include "device/readers/torch_graph.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
+#include "compat/frame_access.h"
 #include "device/readers/plain_attributes.h"
 
 namespace cyclewatch::device {
@@ -26,7 +28,34 @@ bool is_defined_in_python(PyTypeObject* type) {
     return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
 }
 
+bool ends_with(PyObject* text, std::string_view end) {
+    Py_ssize_t size = 0;
+    const char* const bytes = PyUnicode_AsUTF8AndSize(text, &size);
+    return bytes != nullptr &&
+           std::string_view(bytes, static_cast<std::size_t>(size)).ends_with(end);
+}
+
 }  // namespace
+
+bool runs_backward_elsewhere() {
+    struct Search {
+        const PyThreadState* own;
+        bool found = false;
+
+        static void visit(const cyclewatch_thread_reference* reference, void* context) {
+            auto& search = *static_cast<Search*>(context);
+            search.found =
+                search.found || (reference->slot == CYCLEWATCH_THREAD_NAMESPACE &&
+                                 reference->thread != search.own && reference->code != nullptr &&
+                                 ends_with(reference->code->co_name, "_engine_run_backward") &&
+                                 ends_with(reference->code->co_filename, "graph.py"));
+        }
+    };
+    Search search{PyThreadState_Get()};
+    cyclewatch_visit_threads(&Search::visit, &search);
+    PyErr_Clear();
+    return search.found;
+}
 
 const NodeGetters& NodeTypes::of(PyTypeObject* type) {
     const auto [known, is_new] = known_.try_emplace(type);
@@ -53,14 +82,10 @@ const NodeGetters& NodeTypes::of(PyTypeObject* type) {
     return getters;
 }
 
-// Adds the tensor that a torch._C._autograd.SavedTensor contains, or the object into which a hook
-// packed the tensor.
-void TorchGraph::add_saved(PyObject* saved, std::vector<PyObject*>& targets) {
-    const OwnedRef value = steal(PyObject_GetAttrString(saved, "data"));
+OwnedRef TorchGraph::saved_in(PyObject* saved) {
+    OwnedRef value = steal(PyObject_GetAttrString(saved, "data"));
     PyErr_Clear();
-    if (value && value.get() != Py_None && PyObject_IS_GC(value.get()) != 0) {
-        targets.push_back(value.get());
-    }
+    return value && PyObject_IS_GC(value.get()) != 0 ? std::move(value) : OwnedRef();
 }
 
 const TorchGraph::Node& TorchGraph::node(PyObject* object) {
@@ -83,20 +108,24 @@ const TorchGraph::Node& TorchGraph::node(PyObject* object) {
     if (is_defined_in_python(Py_TYPE(object))) {
         node.targets.push_back(object);
     }
-    if (const OwnedRef variable = read(getters.variable, object)) {
-        node.targets.push_back(variable.get());
-    }
+    const auto add_target = [&](OwnedRef target) {
+        if (target) {
+            node.targets.push_back(target.get());
+            held_.push_back(std::move(target));
+        }
+    };
+    add_target(read(getters.variable, object));
     for (PyObject* const getter : getters.saved) {
         const OwnedRef saved = read(getter, object);
         if (!saved) {
             continue;
         }
         if (!PyTuple_Check(saved.get())) {
-            add_saved(saved.get(), node.targets);
+            add_target(saved_in(saved.get()));
             continue;
         }
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(saved.get()); ++i) {
-            add_saved(PyTuple_GET_ITEM(saved.get(), i), node.targets);
+            add_target(saved_in(PyTuple_GET_ITEM(saved.get(), i)));
         }
     }
     return node;
@@ -110,7 +139,7 @@ void TorchGraph::add(PyObject* holder, OwnedRef grad_fn, std::vector<OwnerRefere
     std::unordered_set<PyObject*> seen{grad_fn.get()};
     std::unordered_set<PyObject*> found{holder};
     held_.push_back(std::move(grad_fn));
-    while (!pending.empty() && steps_ < kMaxSteps) {
+    while (!pending.empty() && may_go_on()) {
         ++steps_;
         const Node& each = node(pending.back());
         pending.pop_back();
@@ -128,7 +157,7 @@ void TorchGraph::add(PyObject* holder, OwnedRef grad_fn, std::vector<OwnerRefere
     }
 }
 
-void TorchGraph::add_targets(OwnedRef first, std::vector<PyObject*>& targets) {
+void TorchGraph::add_targets(OwnedRef first, std::vector<OwnedRef>& targets) {
     std::vector<PyObject*> pending;
     const auto visit = [&](PyObject* object) {
         if (!nodes_.contains(object)) {
@@ -137,7 +166,7 @@ void TorchGraph::add_targets(OwnedRef first, std::vector<PyObject*>& targets) {
     };
     visit(first.get());
     held_.push_back(std::move(first));
-    while (!pending.empty() && steps_ < kMaxSteps) {
+    while (!pending.empty() && may_go_on()) {
         PyObject* const object = pending.back();
         pending.pop_back();
         if (nodes_.contains(object)) {
@@ -145,7 +174,9 @@ void TorchGraph::add_targets(OwnedRef first, std::vector<PyObject*>& targets) {
         }
         ++steps_;
         const Node& each = node(object);
-        targets.insert(targets.end(), each.targets.begin(), each.targets.end());
+        for (PyObject* const target : each.targets) {
+            targets.push_back(python::borrow(target));
+        }
         std::ranges::for_each(each.next, visit);
     }
 }

@@ -39,6 +39,10 @@ class NodeTypes {
 // The value of a getter; null if `getter` is null or raises, as for values that were freed.
 [[nodiscard]] python::OwnedRef read(PyObject* getter, PyObject* object);
 
+// True if a function of another thread calls torch's autograd engine, which frees nodes and what
+// they keep alive without the GIL, so that graphs must not be read.
+[[nodiscard]] bool runs_backward_elsewhere();
+
 // Reads each node once. REQUIRES (everything here): GIL held, __torch_function__ disabled. RUNS
 // PYTHON: no user code; hooks for saved tensors are not called. torch creates a Python object for
 // each node; the object lives as long as the node. May leave a Python error set. May throw
@@ -48,15 +52,16 @@ class TorchGraph {
     // Appends references from the tensor `holder` to the objects that the graph of `grad_fn` keeps
     // alive. Has no effect if the graph of an earlier tensor includes `grad_fn` and keeps `holder`
     // alive. Callers should therefore pass the result of an operation before the inputs of the
-    // operation. Visits at most kMaxSteps nodes in total.
+    // operation. Visits at most kMaxSteps nodes in total, some several times.
     void add(PyObject* holder, python::OwnedRef grad_fn, std::vector<OwnerReference>& references);
 
     // Appends what `node` and the nodes that it leads to keep alive, except for nodes that were
     // visited before.
-    void add_targets(python::OwnedRef node, std::vector<PyObject*>& targets);
+    void add_targets(python::OwnedRef node, std::vector<python::OwnedRef>& targets);
 
-    // Appends the tensor that a torch._C._autograd.SavedTensor contains, as for add_targets().
-    static void add_saved(PyObject* saved, std::vector<PyObject*>& targets);
+    // The tensor that a torch._C._autograd.SavedTensor contains, or the object into which a hook
+    // packed the tensor; null if it is not tracked by the collector.
+    [[nodiscard]] static python::OwnedRef saved_in(PyObject* saved);
 
     // True for objects that stand for nodes.
     [[nodiscard]] bool is_node(PyObject* object) {
@@ -67,7 +72,16 @@ class TorchGraph {
     [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
 
   private:
-    static constexpr std::size_t kMaxSteps = 1'000'000;
+    static constexpr std::size_t kMaxSteps = 100'000;
+    // torch frees nodes that have a Python object recursively, so that freeing a chain of 50,000 of
+    // them may overflow the stack. After the first graph with more than 10,000 nodes, this process
+    // reads no graphs, because each reading could lengthen such a chain.
+    static constexpr std::size_t kMostNodes = 10'000;
+    static inline bool has_seen_large_graph_ = false;
+    [[nodiscard]] bool may_go_on() noexcept {
+        has_seen_large_graph_ = has_seen_large_graph_ || nodes_.size() >= kMostNodes;
+        return !has_seen_large_graph_ && steps_ < kMaxSteps;
+    }
 
     struct Node {
         std::vector<PyObject*> next;
@@ -77,7 +91,7 @@ class TorchGraph {
 
     std::unordered_map<PyObject*, Node> nodes_;
     NodeTypes types_;
-    std::vector<python::OwnedRef> held_;  // the nodes
+    std::vector<python::OwnedRef> held_;  // the nodes and their targets
     std::unordered_set<PyObject*> kept_;  // the targets of all graphs
     std::size_t steps_ = 0;
 };

@@ -7,7 +7,6 @@
 #include <new>
 #include <string_view>
 
-#include "compat/frame_access.h"
 #include "device/readers/plain_attributes.h"
 #include "device/readers/torch_traverse.h"
 #include "python/references.h"
@@ -39,13 +38,6 @@ PyObject* object_at(std::uintptr_t address, std::size_t offset) noexcept {
     return reinterpret_cast<PyObject*>(word_at(address, offset));
 }
 
-bool ends_with(PyObject* text, std::string_view end) {
-    Py_ssize_t size = 0;
-    const char* const bytes = PyUnicode_AsUTF8AndSize(text, &size);
-    return bytes != nullptr &&
-           std::string_view(bytes, static_cast<std::size_t>(size)).ends_with(end);
-}
-
 // A SavedTensor whose Python object owns the SavedVariable.
 bool is_standalone_saved(PyObject* object, const TorchLayout& layout) noexcept {
     const TorchLayout::StandaloneSaved& saved = layout.standalone_saved;
@@ -70,27 +62,6 @@ struct StandaloneSavedSearch {
         return 0;
     }
 };
-
-// True if a function of another thread calls torch's autograd engine.
-bool runs_backward_elsewhere() {
-    struct Search {
-        const PyThreadState* own;
-        bool found = false;
-
-        static void visit(const cyclewatch_thread_reference* reference, void* context) {
-            auto& search = *static_cast<Search*>(context);
-            search.found =
-                search.found || (reference->slot == CYCLEWATCH_THREAD_NAMESPACE &&
-                                 reference->thread != search.own && reference->code != nullptr &&
-                                 ends_with(reference->code->co_name, "_engine_run_backward") &&
-                                 ends_with(reference->code->co_filename, "graph.py"));
-        }
-    };
-    Search search{PyThreadState_Get()};
-    cyclewatch_visit_threads(&Search::visit, &search);
-    PyErr_Clear();
-    return search.found;
-}
 
 }  // namespace
 

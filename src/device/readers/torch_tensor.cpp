@@ -116,6 +116,9 @@ class TorchReader final : public OwnerReader {
 
     void add_graph_references(std::span<PyObject* const> owners,
                               std::vector<OwnerReference>& references) override {
+        if (runs_backward_elsewhere()) {
+            return;
+        }
         TorchGraph graph;
         for (std::size_t i = owners.size(); i > 0; --i) {  // the newest first
             add_graph(owners[i - 1], graph, references);
@@ -123,7 +126,10 @@ class TorchReader final : public OwnerReader {
     }
 
     void add_graph_targets(std::span<PyObject* const> objects,
-                           std::vector<PyObject*>& targets) override {
+                           std::vector<OwnedRef>& targets) override {
+        if (runs_backward_elsewhere()) {
+            return;
+        }
         const WithoutTorchFunction guard(torch_);
         TorchGraph graph;
         for (PyObject* const object : objects) {
@@ -144,6 +150,10 @@ class TorchReader final : public OwnerReader {
         TorchGraph graph;
         std::vector<OwnerReference> ignored;
         std::vector<std::size_t> sizes;
+        if (runs_backward_elsewhere()) {
+            sizes.resize(owners.size());
+            return sizes;
+        }
         for (PyObject* const owner : owners) {
             const std::size_t before = graph.size();
             add_graph(owner, graph, ignored);
@@ -204,14 +214,16 @@ class TorchReader final : public OwnerReader {
 
     // The collector does not track the SavedTensor objects in which Python code keeps tensors, as
     // torch.utils.checkpoint does.
-    void add_saved_items(PyObject* list, std::vector<PyObject*>& targets) const {
+    void add_saved_items(PyObject* list, std::vector<OwnedRef>& targets) const {
         if (!PyList_CheckExact(list)) {
             return;
         }
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
             const OwnedRef item = python::borrow(PyList_GET_ITEM(list, i));
             if (item && Py_TYPE(item.get()) == torch_.saved_tensor) {
-                TorchGraph::add_saved(item.get(), targets);
+                if (OwnedRef tensor = TorchGraph::saved_in(item.get())) {
+                    targets.push_back(std::move(tensor));
+                }
             }
         }
     }
