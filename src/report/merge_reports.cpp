@@ -34,7 +34,7 @@ void note(Newest& newest, const ProgramInfo& process) {
 // The first process of which `report` has older data than another report: "rank 1". "" if there is
 // none. Reports of earlier versions do not say how new they are.
 std::string first_outdated(const Report& report, const Newest& newest) {
-    constexpr double kRounding = 0.001;  // files store rounded times
+    constexpr double kRounding = 1e-5;  // files store rounded times
     for (const ProgramInfo& process : report.processes) {
         if (process.elapsed && *process.elapsed + kRounding < newest.at(identity_of(process))) {
             return process.rank < 0 ? "process " + std::to_string(process.pid)

@@ -329,6 +329,11 @@ def test_rank_0_names_the_others_if_all_are_watched(server, as_rank, monkeypatch
     monkeypatch.setattr(exit_gathering, "_DEFAULT_SECONDS", 0.01)
     own = as_rank(0)
     watch = SimpleNamespace(report=lambda: own, report_paths=[str(tmp_path / "a-rank0-1.json")])
+    assert exit_gathering.gather_at_exit(watch, None, is_every_rank_watched=True) == [], (
+        "a process that a rank has started for something else"
+    )
+    monkeypatch.setattr(exit_gathering, "_has_process_group", lambda: True)
+    monkeypatch.setattr(exit_gathering, "_finished", 0)
     [path] = exit_gathering.gather_at_exit(watch, None, is_every_rank_watched=True)
     assert cyclewatch.Report.load(path).missing_ranks == [1, 2, 3]
     assert not caplog.records
