@@ -45,7 +45,8 @@ int number_from(PyObject* object, const char* method) {
 }
 
 // torch.distributed.get_rank() and get_world_size() without running Python, which is not allowed
-// in all places that need them.
+// in all places that need them. Nothing if the group has one process: the program may have made it
+// for itself, whatever its rank in the job.
 std::optional<JobRank> rank_in_torch() {
     PyObject* const module =
         PyDict_GetItemString(PyImport_GetModuleDict(), "torch.distributed.distributed_c10d");
@@ -62,7 +63,8 @@ std::optional<JobRank> rank_in_torch() {
     }
     const JobRank found{.rank = number_from(group.get(), "rank"),
                         .world_size = number_from(group.get(), "size")};
-    return found.rank >= 0 && found.world_size > found.rank ? std::optional(found) : std::nullopt;
+    const bool is_known = found.rank >= 0 && found.world_size > found.rank;
+    return is_known && found.world_size > 1 ? std::optional(found) : std::nullopt;
 }
 
 }  // namespace

@@ -10,9 +10,9 @@ struct JobRank {
     int world_size = -1;  // -1: unknown
 };
 
-// The rank and the number of ranks of torch.distributed while it is initialized; otherwise the
-// environment variables RANK and WORLD_SIZE, or what torch.distributed last said. May change while
-// a watch is active: many programs are watched before they initialize torch.distributed.
+// The rank and the number of ranks of torch.distributed while it is initialized for several; else
+// the environment variables RANK and WORLD_SIZE, or what torch.distributed last said. May change
+// while a watch is active: many programs are watched before they initialize torch.distributed.
 [[nodiscard]] JobRank job_rank();
 
 }  // namespace cyclewatch::watch

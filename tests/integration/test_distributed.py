@@ -186,15 +186,15 @@ def test_older_merged_report_and_a_newer_file_are_refused(store, as_rank, tmp_pa
     assert "Traceback" not in outcome.stderr
 
 
-def test_rank_is_that_of_torch_if_it_is_initialized(tmp_path):
+def run_late_rank(folder, rank, world_size):
     """The watch starts first, and RANK is not set, as with torch.multiprocessing.spawn."""
     outcome = subprocess.run(
-        [sys.executable, str(PROGRAM.with_name("late_rank.py"))],
+        [sys.executable, str(PROGRAM.with_name("late_rank.py")), str(rank), str(world_size)],
         env={
             **{name: value for name, value in os.environ.items() if name != "RANK"},
             "CYCLEWATCH": "1",
             "CYCLEWATCH_DEVICES": "cpu",
-            "CYCLEWATCH_OUTPUT": f"{tmp_path}/",
+            "CYCLEWATCH_OUTPUT": f"{folder}/",
             "CYCLEWATCH_FORMAT": "json",
             "CYCLEWATCH_GATHER": "0",
         },
@@ -203,10 +203,18 @@ def test_rank_is_that_of_torch_if_it_is_initialized(tmp_path):
         timeout=120,
     )
     assert outcome.returncode == 0, outcome.stderr
-    assert outcome.stdout == "[None, None] [2, 3] [2, 3]\n"
+    return outcome.stdout
+
+
+def test_rank_is_that_of_torch_if_it_is_initialized(tmp_path):
+    assert run_late_rank(tmp_path, 2, 3) == "[None, None] [2, 3] [2, 3]\n"
     [path] = tmp_path.glob("cyclewatch-late_rank-rank2-*.json")
     [process] = cyclewatch.Report.load(path).processes
     assert (process.rank, process.world_size) == (2, 3)
+
+
+def test_process_group_of_one_process_does_not_make_it_a_rank(tmp_path):
+    assert run_late_rank(tmp_path, 0, 1) == "[None, None] [None, None] [None, None]\n"
 
 
 def test_chunks_have_at_most_1_mib(store):

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Initializes torch.distributed after the watch has started; test_distributed.py runs it.
 
-Prints the rank and the number of ranks before that, afterwards, and after the process group has
-been destroyed.
+Arguments: the rank and the number of ranks. Prints both before that, afterwards, and after the
+process group has been destroyed.
 """
 
 import gc
+import sys
 
 import torch
 import torch.distributed as dist
@@ -20,7 +21,9 @@ def known():
 
 
 places = [known()]
-dist.init_process_group("fake", store=dist.HashStore(), rank=2, world_size=3)
+dist.init_process_group(
+    "fake", store=dist.HashStore(), rank=int(sys.argv[1]), world_size=int(sys.argv[2])
+)
 places.append(known())
 cycle = [torch.zeros(256)]
 cycle.append(cycle)
