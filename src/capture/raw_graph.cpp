@@ -138,9 +138,9 @@ Adjacency make_raw_graph(std::span<PyObject* const> objects,
         edges.collect(position, traversals.of(Py_TYPE(objects[position])));
         if (hidden != nullptr) {
             const std::span<const collector::HiddenReference> all = hidden->of(objects[position]);
-            for (auto each = all.begin(); each != all.end(); ++each) {
-                if (!each->is_visited && !is_second_of_pair(*each, all)) {
-                    edges.add_one(each->target);
+            for (const collector::HiddenReference& each : all) {
+                if (!each.is_visited && !is_second_of_pair(each, all)) {
+                    edges.add_one(each.target);
                 }
             }
         }
