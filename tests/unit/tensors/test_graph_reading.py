@@ -3,9 +3,9 @@
 
 import subprocess
 import sys
-import threading
 
 import torch
+from running_backward import running_backward
 
 import cyclewatch
 
@@ -16,24 +16,11 @@ def saved_bytes():
 
 
 def test_graphs_are_not_read_while_another_thread_runs_backward():
-    inside, leave = threading.Event(), threading.Event()
-    leaf = torch.ones(4, requires_grad=True)
-
-    def wait(gradient):
-        inside.set()
-        leave.wait()
-
-    handle = leaf.register_hook(wait)
     start = torch.ones(100_000, requires_grad=True)
     waiting = start.exp().sum()  # only C++ holds the result of exp()
-    thread = threading.Thread(target=(leaf * 2).sum().backward)
-    thread.start()
-    inside.wait()
-    during = saved_bytes()
-    leave.set()
-    thread.join()
+    with running_backward():
+        during = saved_bytes()
     assert (during, saved_bytes()) == (0, 400_000)
-    handle.remove()
     del start, waiting
 
 

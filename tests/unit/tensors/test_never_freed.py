@@ -7,13 +7,13 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import weakref
 
 import pytest
 import several_cuts
 import torch
 import uncollectable
+from running_backward import running_backward
 
 import cyclewatch
 from cyclewatch.heap import scanning
@@ -417,23 +417,10 @@ def test_a_limit_of_nodes_is_noted(monkeypatch):
 
 
 def test_graphs_are_not_examined_while_another_thread_runs_backward():
-    inside, leave = threading.Event(), threading.Event()
-    leaf = torch.ones(4, requires_grad=True)
-
-    def wait(gradient):
-        inside.set()
-        leave.wait()
-
-    handle = leaf.register_hook(wait)
-    thread = threading.Thread(target=(leaf * 2).sum().backward)
-    thread.start()
-    inside.wait()
-    during = find().notes
-    leave.set()
-    thread.join()
+    with running_backward():
+        during = find().notes
     assert [note for note in during if "another thread runs a backward pass" in note]
     assert not [note for note in find().notes if "another thread" in note]
-    handle.remove()
 
 
 # ---- Layouts that are not verified -----------------------------------------------------------
