@@ -52,7 +52,7 @@ class CycleWatchCallback(TrainerCallback):  # type: ignore[misc]
 
     def attach(self, trainer: Any) -> None:
         """Add this callback to `trainer`, and pass the metrics to its loggers. Idempotent."""
-        from transformers.integrations import INTEGRATION_TO_CALLBACK  # type: ignore[attr-defined]
+        from transformers.integrations import INTEGRATION_TO_CALLBACK
 
         callbacks = trainer.callback_handler.callbacks
         if self not in callbacks:

@@ -9,11 +9,11 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
-#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/index.h"
 #include "base/stable_hash.h"
 #include "collector/gc_hook.h"
 #include "watch/job_rank.h"
@@ -66,7 +66,7 @@ std::string host() {
     constexpr std::string_view kDigits = "0123456789abcdef";
     std::uint64_t value = base::StableHash().add(name.data()).value();
     std::string text(16, '0');
-    for (char& digit : std::views::reverse(text)) {
+    for (char& digit : base::Reversed(text)) {
         digit = kDigits[value % 16];
         value /= 16;
     }
