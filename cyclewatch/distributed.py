@@ -9,10 +9,8 @@ be merged later with ``cyclewatch merge``.
 from __future__ import annotations
 
 import os
-import time
 
 from cyclewatch import _native
-from cyclewatch.errors import ReportFormatError
 from cyclewatch.watching.watches import active_watch
 
 TYPE_CHECKING = False
@@ -21,11 +19,8 @@ if TYPE_CHECKING:
     from torch.distributed.debug._frontend import DebugHandler
 
     from cyclewatch._native import Report
-    from cyclewatch.ranks import job_store
 
 __all__ = ["debug_handler", "gather", "publish"]
-
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5  # seconds between two looks into the store
 
 
 def publish(report: Report | None = None, *, store: Store | None = None) -> None:
@@ -50,8 +45,10 @@ def publish(report: Report | None = None, *, store: Store | None = None) -> None
         >>> os.environ.update(RANK="1", WORLD_SIZE="4")
         >>> cyclewatch.distributed.publish(report, store=store)
     """
+    from cyclewatch.ranks import report_exchange  # imports socket
+
     rank, _ = _place()
-    _publish(report or _current_report(), rank, _connected(store))
+    report_exchange.publish(report or _current_report(), rank, _connected(store))
 
 
 def gather(
@@ -89,19 +86,15 @@ def gather(
     """
     if not isinstance(timeout, (int, float)) or not timeout >= 0:
         raise ValueError(f"timeout must be a number of seconds, not {timeout!r}")
+    from cyclewatch.ranks import report_exchange  # imports socket
+
     rank, world_size = _place()
     own = report or _current_report()
     store = _connected(store)
     if rank != 0:
-        _publish(own, rank, store)
+        report_exchange.publish(own, rank, store)
         return None
-    received: dict[int, list[job_store.Published | job_store.Unreadable]] = {}
-    notes = []
-    try:
-        _receive(store, set(range(1, world_size)), time.monotonic() + timeout, received)
-    except RuntimeError as error:
-        notes.append(f"The ranks are missing because {_failure(error)}.")
-    return _merged(own, received, world_size, notes)
+    return report_exchange.gather(own, world_size, store, timeout)
 
 
 def debug_handler() -> DebugHandler:
@@ -137,7 +130,7 @@ def debug_handler() -> DebugHandler:
 
 def _place() -> tuple[int, int]:
     """The rank of this process, and the number of ranks."""
-    rank, world_size = _native.job_rank()
+    rank, world_size, _ = _native.job_rank()
     if rank >= 0 and world_size > 0:
         return rank, world_size
     number = os.environ.get("WORLD_SIZE", "")
@@ -160,62 +153,3 @@ def _connected(store: Store | None) -> Store:
     from cyclewatch.ranks import job_store  # imports socket
 
     return job_store.connect() if store is None else store
-
-
-def _publish(report: Report, rank: int, store: Store) -> None:
-    from cyclewatch.ranks import job_store  # imports socket
-
-    document = report.to_json().encode()
-    try:
-        job_store.publish(store, rank, job_store.Published(_native.__version__, document))
-    except RuntimeError as error:
-        raise _failure(error) from None
-
-
-def _failure(error: RuntimeError) -> ConnectionError:
-    reason = str(error).partition("\n")[0]
-    return ConnectionError(f"the job's store failed ({reason}); merge the report files instead")
-
-
-def _receive(
-    store: Store,
-    ranks: set[int],
-    deadline: float,
-    received: dict[int, list[job_store.Published | job_store.Unreadable]],
-) -> None:
-    """Add the reports of `ranks` to `received`, until all are there or the deadline has passed."""
-    from cyclewatch.ranks import job_store  # imports socket
-
-    pause = _FIRST_PAUSE
-    while True:
-        for rank in sorted(ranks - received.keys()):
-            published = job_store.read(store, rank)
-            if published:
-                received[rank] = published
-        left = deadline - time.monotonic()
-        if len(received) == len(ranks) or left <= 0:
-            return
-        time.sleep(min(pause, left))
-        pause = min(2 * pause, _LONGEST_PAUSE)
-
-
-def _merged(
-    own: Report,
-    received: dict[int, list[job_store.Published | job_store.Unreadable]],
-    world_size: int,
-    notes: list[str],
-) -> Report:
-    from cyclewatch.ranks import job_store  # imports socket
-
-    reports, missing = [own], set(range(1, world_size))
-    for rank, published in received.items():
-        for each in published:
-            if isinstance(each, job_store.Unreadable):
-                notes.append(f"The report of rank {rank} cannot be read: {each.reason}.")
-                continue
-            try:
-                reports.append(_native.load_report(each.document, f"rank {rank}"))
-                missing.discard(rank)
-            except ReportFormatError as error:
-                notes.append(f"The report of cyclewatch {each.version} cannot be read: {error}.")
-    return _native.gathered_report(reports, missing, notes)

@@ -133,10 +133,14 @@ class ProcessWatch:
         self._finished = os.getpid()
         self._finish_watch()
         if os.getpid() == self._process:
+            is_quiet = self._settings["quiet"]
             paths = gather_at_exit(
-                self._watch, self._settings["gather"], is_every_rank_watched=True
+                self._watch,
+                self._settings["gather"],
+                is_every_rank_watched=True,
+                is_quiet=is_quiet,
             )
-            for path in paths if not self._settings["quiet"] else ():
+            for path in paths if not is_quiet else ():
                 _print(f"report of all ranks: {_native.clean_text(path)}")
 
     def _finish_watch(self) -> None:

@@ -81,7 +81,10 @@ class CycleWatchCallback(TrainerCallback):  # type: ignore[misc]
 
 
 class _TrainCall(Training):
-    """A call of ``Trainer.train()``, which runs while its frame is on the stack of a thread."""
+    """A call of ``Trainer.train()``, which runs while its frame is on the stack of a thread.
+
+    Of a trainer with another ``train()`` (PPO), this is not known: it runs while its state exists.
+    """
 
     def __init__(self, state: Any) -> None:
         # Each call makes a state. The address of a frame may be that of an earlier one.
@@ -97,6 +100,8 @@ class _TrainCall(Training):
 
     def is_running(self, started: Training) -> bool:
         """Whether the call has not ended, when the training `started` begins or ends."""
+        if self._frame is None:
+            return self._state() is not None
         if isinstance(started, _TrainCall) and started._frame == self._frame:
             return self == started
         stacks = sys._current_frames()

@@ -11,6 +11,7 @@ import sys
 from cyclewatch import _native
 from cyclewatch.watching.finding_warnings import log
 from cyclewatch.watching.workers import is_worker
+from cyclewatch.wording import prefix
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,12 +27,15 @@ _finished = 0  # the id of the process that has done this
 
 
 def gather_at_exit(
-    watch: Watch, seconds: float | None, is_every_rank_watched: bool = False
+    watch: Watch,
+    seconds: float | None,
+    is_every_rank_watched: bool = False,
+    is_quiet: bool = False,
 ) -> list[str]:
-    """Publish the report of `watch`; on rank 0, wait for the others and write the merged report.
+    """Publish the last report of this rank; on rank 0, write that of all ranks.
 
-    Does nothing if the program is not a rank of several, if it has not used torch.distributed, or
-    if this function was called before. Raises nothing: the report files of the ranks remain.
+    Does nothing if this process has not initialized torch.distributed for several processes, or if
+    this function was called before. Raises nothing: the report files of the ranks remain.
 
     Args:
         watch: A stopped watch that writes report files.
@@ -39,8 +43,9 @@ def gather_at_exit(
             and only 2 seconds, without a merged report, if no other rank has published anything:
             many programs start a watch on rank 0 only.
         is_every_rank_watched: Wait, and write the merged report, also if no other rank has
-            published anything. Warn if the reports cannot be merged. The caller prints the path;
-            otherwise, it is logged.
+            published anything. Warn if the reports cannot be merged, unless `is_quiet`. The caller
+            prints the path; otherwise, it is logged.
+        is_quiet: See above.
 
     Returns:
         The paths of the merged report; empty on the other ranks.
@@ -55,8 +60,7 @@ def gather_at_exit(
             return []
         if hasattr(sys, "last_value"):
             wanted = 0  # a rank that fails must not delay the end of the job
-        is_complete = is_every_rank_watched and _has_process_group()
-        may_be_alone = seconds is None and not is_complete
+        may_be_alone = seconds is None and not is_every_rank_watched
         report = _gather(watch.report(), wanted, may_be_alone)
         paths = [] if report is None else [_save(report, path) for path in watch.report_paths]
         if report is not None and not is_every_rank_watched:
@@ -64,32 +68,31 @@ def gather_at_exit(
         return paths
     except (Exception, KeyboardInterrupt) as error:
         is_expected = is_every_rank_watched and _native.job_rank()[0] == 0
-        level = _WARNING if is_expected else _INFO
-        log(level, f"the reports of the ranks were not merged: {error}")
+        level = _WARNING if is_expected and not is_quiet else _INFO
+        log(level, f"{prefix()}the reports of the ranks were not merged: {error}")
         return []
 
 
 def _gather(own: Report, seconds: float, may_be_alone: bool) -> Report | None:
-    from cyclewatch.distributed import gather
+    from cyclewatch.ranks import job_store, report_exchange  # imports socket
 
+    rank, world_size, _ = _native.job_rank()
+    store = job_store.connect()
+    if rank != 0:
+        report_exchange.publish(own, rank, store, is_last=True)
+        return None
     first = min(seconds, _FIRST_SECONDS) if may_be_alone else seconds
-    report = gather(first, report=own)
-    if not may_be_alone or report is None or not report.missing_ranks:
+    report = report_exchange.gather(own, world_size, store, first, waits_for_last=True)
+    if first == seconds or not (report.missing_ranks or report.notes):
         return report
     if len(report.processes) > 1:
-        return gather(seconds - first, report=own)
+        return report_exchange.gather(own, world_size, store, seconds - first, waits_for_last=True)
     log(
         _INFO,
         f"no other rank has sent a report after {first:g} seconds, so the reports are not merged; "
         "CYCLEWATCH_GATHER sets how long rank 0 waits",
     )
     return None
-
-
-def _has_process_group() -> bool:
-    """Whether this is a rank, and not a process that a rank has started for something else."""
-    torch = sys.modules.get("torch.distributed")
-    return torch is not None and torch.is_available() and torch.is_initialized()
 
 
 def _log_paths(report: Report, paths: list[str]) -> None:
@@ -108,7 +111,8 @@ def _seconds() -> float:
 def _is_rank() -> bool:
     if not all(os.environ.get(each) for each in ("MASTER_ADDR", "MASTER_PORT")):
         return False
-    return _native.job_rank()[1] > 1 and "torch.distributed" in sys.modules
+    _, world_size, has_joined = _native.job_rank()
+    return world_size > 1 and has_joined
 
 
 def _save(report: Report, path: str) -> str:

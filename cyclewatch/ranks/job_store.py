@@ -44,6 +44,7 @@ class Published(NamedTuple):
 
     version: str  # of cyclewatch
     document: bytes  # JSON
+    is_last: bool = False  # the process has ended its watch
 
 
 class Unreadable(NamedTuple):
@@ -126,7 +127,12 @@ def publish(store: Store, rank: int, published: Published) -> None:
     for index, start in enumerate(chunks):
         part = packed[start : start + _CHUNK_BYTES]
         store.set(_key(rank, number, index), part)  # type: ignore[arg-type]
-    header = {"version": published.version, "chunks": len(chunks), "crc": zlib.crc32(packed)}
+    header = {
+        "version": published.version,
+        "chunks": len(chunks),
+        "crc": zlib.crc32(packed),
+        "last": published.is_last,
+    }
     store.set(_key(rank, number), json.dumps(header))
 
 
@@ -162,7 +168,8 @@ def _read_one(store: Store, rank: int, number: int) -> Published | Unreadable | 
         document = zlib.decompressobj().decompress(packed, _LARGEST_REPORT)
     except (KeyError, TypeError, ValueError, zlib.error):
         return Unreadable(f"{version} published it in an unknown form")
-    return Published(str(header["version"]), document)
+    # Earlier versions do not say it.
+    return Published(str(header["version"]), document, bool(header.get("last", True)))
 
 
 def _key(*parts: object) -> str:

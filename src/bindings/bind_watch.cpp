@@ -278,10 +278,11 @@ void bind_watch(py::module_& module) {
         "job_rank",
         [] {
             const watch::JobRank found = watch::job_rank();
-            return py::make_tuple(found.rank, found.world_size);
+            return py::make_tuple(found.rank, found.world_size, found.has_joined);
         },
         Locked(),
-        "The rank of this process and the number of ranks, each -1 if unknown.");
+        "The rank of this process and the number of ranks, each -1 if unknown, and whether "
+        "torch.distributed is or was initialized for several processes.");
     bind_scan(module);
     bind_account(module);
     module.def("start_watch", &start_watch, Locked());

@@ -223,16 +223,22 @@ void Merger::thin_accounts() {
     }
 }
 
-void Merger::set_missing_ranks() {
-    int world_size = 0;  // the largest, if the report covers several runs
+int Merger::world_size() const {
+    int largest = 0;  // the report may cover several runs
     for (const model::ProgramInfo& process : merged_.processes) {
-        world_size = std::max(world_size, process.world_size.value_or(0));
+        largest = std::max(largest, process.world_size.value_or(0));
     }
-    for (int rank = 0; rank < std::min(world_size, kMaxRanks); ++rank) {
+    return largest;
+}
+
+void Merger::set_missing_ranks() {
+    for (int rank = 0; rank < std::min(world_size(), kMaxRanks); ++rank) {
         missing_.insert(missing_.end(), rank);
     }
     for (const model::ProgramInfo& process : merged_.processes) {
-        missing_.erase(process.rank);
+        if (process.world_size) {
+            missing_.erase(process.rank);
+        }
     }
     if (!missing_.empty()) {
         merged_.missing_ranks.emplace(missing_.begin(), missing_.end());
@@ -241,8 +247,10 @@ void Merger::set_missing_ranks() {
 
 void Merger::note_repeated_ranks() {
     std::map<int, std::size_t> processes;
+    const bool names_ranks = world_size() > 0;
     for (const model::ProgramInfo& process : merged_.processes) {
-        processes[process.rank] += process.rank >= 0 ? 1 : 0;
+        const bool is_rank = process.rank >= 0 && (process.world_size || !names_ranks);
+        processes[process.rank] += is_rank ? 1 : 0;
     }
     std::vector<std::string> ranks;
     for (const auto& [rank, count] : processes) {

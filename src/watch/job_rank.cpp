@@ -5,8 +5,8 @@
 
 #include <charconv>
 #include <cstdlib>
-#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "python/guards.h"
 #include "python/references.h"
@@ -44,27 +44,38 @@ int number_from(PyObject* object, const char* method) {
                                                 : -1;
 }
 
-// torch.distributed.get_rank() and get_world_size() without running Python, which is not allowed
-// in all places that need them. Nothing if the group has one process: the program may have made it
-// for itself, whatever its rank in the job.
-std::optional<JobRank> rank_in_torch() {
+// The names of torch.distributed; nullptr if it is not imported.
+PyObject* torch_names() {
     PyObject* const module =
         PyDict_GetItemString(PyImport_GetModuleDict(), "torch.distributed.distributed_c10d");
-    if (module == nullptr || !PyModule_Check(module)) {
-        return std::nullopt;
-    }
-    PyObject* const world = PyDict_GetItemString(PyModule_GetDict(module), "_world");
+    return module != nullptr && PyModule_Check(module) ? PyModule_GetDict(module) : nullptr;
+}
+
+// The process group of all ranks; none unless torch.distributed is initialized.
+python::OwnedRef default_group(PyObject* names) {
+    PyObject* const world = PyDict_GetItemString(names, "_world");
     if (world == nullptr || Py_TYPE(world)->tp_getattro != PyObject_GenericGetAttr) {
-        return std::nullopt;
+        return {};
     }
-    const python::OwnedRef group = python::steal(PyObject_GetAttrString(world, "_default_pg"));
-    if (!group || group.get() == Py_None) {
-        return std::nullopt;
-    }
-    const JobRank found{.rank = number_from(group.get(), "rank"),
-                        .world_size = number_from(group.get(), "size")};
-    const bool is_known = found.rank >= 0 && found.world_size > found.rank;
-    return is_known && found.world_size > 1 ? std::optional(found) : std::nullopt;
+    python::OwnedRef group = python::steal(PyObject_GetAttrString(world, "_default_pg"));
+    return group.get() == Py_None ? python::OwnedRef() : std::move(group);
+}
+
+// torch.distributed.get_rank() and get_world_size() without running Python, which is not allowed
+// in all places that need them.
+JobRank rank_in_group(PyObject* group) {
+    const JobRank found{.rank = number_from(group, "rank"),
+                        .world_size = number_from(group, "size"),
+                        .has_joined = true};
+    return found.rank >= 0 && found.world_size > found.rank ? found : JobRank();
+}
+
+// Whether torch.distributed was initialized with the environment variables; also after
+// destroy_process_group(), which leaves this name.
+bool has_used_environment(PyObject* names) {
+    PyObject* const method = PyDict_GetItemString(names, "_default_pg_init_method");
+    return method != nullptr && PyUnicode_Check(method) &&
+           PyUnicode_CompareWithASCIIString(method, "env://") == 0;
 }
 
 }  // namespace
@@ -74,13 +85,21 @@ JobRank job_rank() {
     // written. Protected by StateLock.
     static JobRank last;
     const python::ErrorStash stash;
-    if (const std::optional<JobRank> found = rank_in_torch()) {
-        last = *found;
+    PyObject* const names = torch_names();
+    const python::OwnedRef group = names != nullptr ? default_group(names) : python::OwnedRef();
+    PyErr_Clear();
+    const JobRank found = group ? rank_in_group(group.get()) : JobRank();
+    // A program may make a group of one process for itself, whatever its rank in the job.
+    if (found.world_size > 1) {
+        last = found;
         return last;
     }
-    PyErr_Clear();
-    const JobRank set = rank_in_environment();
-    return set.rank >= 0 ? set : last;
+    JobRank set = rank_in_environment();
+    if (set.rank < 0) {
+        return last;
+    }
+    set.has_joined = last.has_joined || (!group && names != nullptr && has_used_environment(names));
+    return set;
 }
 
 }  // namespace cyclewatch::watch

@@ -8,11 +8,15 @@ namespace cyclewatch::watch {
 struct JobRank {
     int rank = -1;        // -1: this process is not known to be a rank
     int world_size = -1;  // -1: unknown
+    // torch.distributed is or was initialized for several processes. Otherwise, the process may be
+    // one that a rank has started, which inherits RANK and WORLD_SIZE.
+    bool has_joined = false;
 };
 
 // The rank and the number of ranks of torch.distributed while it is initialized for several; else
-// the environment variables RANK and WORLD_SIZE, or what torch.distributed last said. May change
-// while a watch is active: many programs are watched before they initialize torch.distributed.
+// the environment variables RANK and WORLD_SIZE, or what torch.distributed said in an earlier call.
+// May change while a watch is active: many programs are watched before they initialize
+// torch.distributed.
 [[nodiscard]] JobRank job_rank();
 
 }  // namespace cyclewatch::watch

@@ -110,7 +110,7 @@ void set_rank(model::ProgramInfo& program) {
     const JobRank found = job_rank();
     program.rank = found.rank;
     program.world_size.reset();
-    if (found.world_size > 0) {
+    if (found.has_joined && found.world_size > 0) {
         program.world_size = found.world_size;
     }
 }

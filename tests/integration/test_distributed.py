@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 import cyclewatch
-from cyclewatch.ranks import exit_gathering, job_store
+from cyclewatch.ranks import exit_gathering, job_store, report_exchange
 from cyclewatch.ranks.job_store import Published
 
 dist = pytest.importorskip("torch.distributed")
@@ -64,11 +64,16 @@ def store():
 
 @pytest.fixture
 def as_rank(monkeypatch):
-    """Return a function that makes this process the given rank of 4, and returns its report."""
+    """Return a function that makes this process the given rank of 4, and returns its report.
 
-    def become(rank):
+    Unless `has_joined` is false, it has destroyed its process group.
+    """
+
+    def become(rank, has_joined=True):
         monkeypatch.setenv("RANK", str(rank))
         monkeypatch.setenv("WORLD_SIZE", "4")
+        method = "env://" if has_joined else None
+        monkeypatch.setattr(dist.distributed_c10d, "_default_pg_init_method", method)
         with cyclewatch.watch(devices="cpu") as watch:
             pass
         return watch.report()
@@ -165,6 +170,17 @@ def test_files_name_the_ranks_without_a_report(as_rank, tmp_path):
     for files, missing in (("rank0.json rank2.json", [1, 3]), ("rank2.json", [0, 1, 3])):
         subprocess.run([*command, *files.split()], cwd=tmp_path, check=True)
         assert cyclewatch.Report.load(tmp_path / "all.json").missing_ranks == missing
+
+
+def test_process_that_a_rank_has_started_is_not_a_rank(as_rank):
+    helper = as_rank(1, has_joined=False)
+    [process] = helper.processes
+    assert (process.rank, process.world_size) == (1, None)
+    assert cyclewatch.Report.merge([as_rank(0), helper]).missing_ranks == [1, 2, 3]
+    report = cyclewatch.Report.merge([as_rank(0), helper, as_rank(1)])
+    assert report.missing_ranks == [2, 3]
+    assert not any("several processes" in note for note in report.notes)
+    assert not cyclewatch.Report.merge([helper]).missing_ranks
 
 
 def test_older_merged_report_and_a_newer_file_are_refused(store, as_rank, tmp_path):
@@ -335,21 +351,42 @@ def test_rank_0_alone_writes_no_merged_report_unless_asked(
 def test_rank_0_names_the_others_if_all_are_watched(server, as_rank, monkeypatch, tmp_path, caplog):
     monkeypatch.setattr(exit_gathering, "_finished", 0)
     monkeypatch.setattr(exit_gathering, "_DEFAULT_SECONDS", 0.01)
-    own = as_rank(0)
+    own = as_rank(0, has_joined=False)
     watch = SimpleNamespace(report=lambda: own, report_paths=[str(tmp_path / "a-rank0-1.json")])
     assert exit_gathering.gather_at_exit(watch, None, is_every_rank_watched=True) == [], (
         "a process that a rank has started for something else"
     )
-    monkeypatch.setattr(exit_gathering, "_has_process_group", lambda: True)
+    own = as_rank(0)
     monkeypatch.setattr(exit_gathering, "_finished", 0)
     [path] = exit_gathering.gather_at_exit(watch, None, is_every_rank_watched=True)
     assert cyclewatch.Report.load(path).missing_ranks == [1, 2, 3]
     assert not caplog.records
 
 
-@pytest.mark.parametrize(("rank", "is_watched", "level"), [(0, 1, 30), (0, 0, 20), (1, 1, 20)])
+def test_last_report_of_each_rank_is_awaited(store, as_rank, monkeypatch):
+    """Rank 1 has published while it ran, and ends while rank 0 waits."""
+    own, running, last = as_rank(0), as_rank(1), as_rank(1)
+    report_exchange.publish(running, 1, store)
+    report = report_exchange.gather(own, 2, store, 0, waits_for_last=True)
+    assert (ranks_of(report), report.missing_ranks) == ([0, 1], [])
+    assert any("Rank 1 has not sent its last report" in note for note in report.notes)
+
+    def end(seconds):
+        report_exchange.publish(last, 1, store, is_last=True)
+
+    monkeypatch.setattr(report_exchange.time, "sleep", end)
+    report = report_exchange.gather(own, 2, store, 60, waits_for_last=True)
+    assert report.processes[1].started_at == last.processes[0].started_at
+    assert last.processes[0].started_at != running.processes[0].started_at
+    assert report.notes == own.notes
+
+
+@pytest.mark.parametrize(
+    ("rank", "is_watched", "is_quiet", "level"),
+    [(0, 1, 0, 30), (0, 1, 1, 20), (0, 0, 0, 20), (1, 1, 0, 20)],
+)
 def test_rank_0_warns_if_the_store_is_gone(
-    as_rank, monkeypatch, tmp_path, caplog, rank, is_watched, level
+    as_rank, monkeypatch, tmp_path, caplog, rank, is_watched, is_quiet, level
 ):
     caplog.set_level("INFO", logger="cyclewatch")
     monkeypatch.setattr(exit_gathering, "_finished", 0)
@@ -359,7 +396,7 @@ def test_rank_0_warns_if_the_store_is_gone(
         monkeypatch.setenv("MASTER_PORT", str(free.getsockname()[1]))
         own = as_rank(rank)
         watch = SimpleNamespace(report=lambda: own, report_paths=[str(tmp_path / "a.json")])
-        assert exit_gathering.gather_at_exit(watch, None, bool(is_watched)) == []
+        assert exit_gathering.gather_at_exit(watch, None, is_watched, is_quiet) == []
     [record] = [each for each in caplog.records if "were not merged" in each.message]
     assert record.levelno == level
     assert "does not answer" in record.message

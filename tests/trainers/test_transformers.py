@@ -39,7 +39,7 @@ class Leaking(transformers.Trainer):
         return super().training_step(*arguments, **keywords)
 
 
-def trainer(callbacks=None, leak=leak_one_kib, steps=STEPS, **options):
+def trainer(callbacks=None, leak=leak_one_kib, steps=STEPS, make=Leaking, **options):
     config = transformers.GPT2Config(
         vocab_size=32,
         n_positions=16,
@@ -59,7 +59,7 @@ def trainer(callbacks=None, leak=leak_one_kib, steps=STEPS, **options):
         disable_tqdm=True,
         **{"report_to": "none", "save_strategy": "no", **options},
     )
-    run = Leaking(
+    run = make(
         model=transformers.GPT2LMHeadModel(config),
         args=arguments,
         train_dataset=[{"input_ids": words, "labels": words}] * 16,
@@ -276,6 +276,35 @@ def test_a_training_inside_a_training_uses_its_watch(same, fails, reports):
     assert cyclewatch.metrics() == {}
     (report,) = reports()
     assert leaks(report) == STEPS + (1 if fails else STEPS)
+    assert reports("inner") == []
+
+
+class OwnLoop(Leaking):
+    """Does not call Trainer.train(), as trainers of reinforcement learning."""
+
+    def train(self):
+        events = self.callback_handler
+        self.control = events.on_train_begin(self.args, self.state, self.control)
+        for step in range(1, 1 + STEPS):
+            self.state.global_step = step
+            self.leak(step)
+            self.control = events.on_step_end(self.args, self.state, self.control)
+        self.control = events.on_train_end(self.args, self.state, self.control)
+
+
+@pytest.mark.filterwarnings("ignore::cyclewatch.TensorCycleWarning")
+def test_a_training_inside_a_trainer_with_its_own_loop_uses_its_watch(reports):
+    def train_at_2(step):
+        leak_one_kib()
+        if step == 2:
+            trainer([CycleWatchCallback(devices="cpu", report_dir="inner")]).train()
+            assert cyclewatch.metrics()
+
+    outer = CycleWatchCallback(devices="cpu", formats="json", budget=1)
+    trainer([outer], leak=train_at_2, make=OwnLoop).train()
+    assert cyclewatch.metrics() == {}
+    (report,) = reports()
+    assert leaks(report) == 2 * STEPS
     assert reports("inner") == []
 
 
