@@ -66,7 +66,7 @@ std::string host() {
     constexpr std::string_view kDigits = "0123456789abcdef";
     std::uint64_t value = base::StableHash().add(name.data()).value();
     std::string text(16, '0');
-    for (char& digit : base::Reversed(text)) {
+    for (char& digit : base::Reversed{text}) {
         digit = kDigits[value % 16];
         value /= 16;
     }
