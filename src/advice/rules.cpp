@@ -132,7 +132,8 @@ std::string dotted(const model::Reference& reference) {
 }
 
 // True if a reference to cut is one of the pattern's `steps`, or an item of a container to which
-// such a step leads. The pattern's texts would not fit another cut of the same cycle.
+// such a step leads. The pattern's texts would not fit another cut of the same cycle, or a step for
+// which a library is responsible.
 bool is_about_cut(const Pattern& pattern, const model::Finding& finding) {
     const auto is_step = [&pattern](const model::Reference& reference) {
         return std::ranges::any_of(pattern.steps,
@@ -143,6 +144,7 @@ bool is_about_cut(const Pattern& pattern, const model::Finding& finding) {
                return is_step(cut) ||
                       std::ranges::any_of(finding.cycle, [&](const model::Reference& reference) {
                           return is_step(reference) &&
+                                 (!is_known(reference) || is_in_user_code(reference)) &&
                                  cut.holder_path.starts_with(dotted(reference));
                       });
            });

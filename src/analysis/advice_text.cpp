@@ -45,7 +45,7 @@ std::string named(const CollapsedGraph& graph, const Candidate& candidate) {
     }
     const std::string location = candidate.code == kNone
                                      ? location_of(graph, edge, candidate.keeper)
-                                     : location_of_node(graph, candidate.code);
+                                     : location_of_code(graph, candidate.code);
     if (!location.empty()) {
         text += " (" + file_of(location) + ")";
     }

@@ -99,4 +99,42 @@ NodeIx storing_pack_hook(const CycleView& cycle, std::size_t i) {
     return is_pack_hook(cycle, cycle.previous(k)) && is_programs ? hook : NodeIx{kNone};
 }
 
+bool stores_output_in_argument(const CycleView& cycle, std::size_t i) {
+    const NodeIx container = cycle.holder(i);
+    const bool is_mutable = cycle.graph.is(container, NodeKind::dict) ||
+                            cycle.graph.is(container, NodeKind::list) ||
+                            cycle.graph.is(container, NodeKind::set);
+    if (cycle.graph.collectable || !is_mutable ||
+        !is_container(cycle.graph, cycle.holder(cycle.previous(i)))) {
+        return false;
+    }
+    std::size_t last = i;
+    for (std::size_t steps = 0;
+         steps < kFarthestLook && cycle.graph.is(cycle.target(last), NodeKind::tuple);
+         ++steps) {
+        last = cycle.next(last);
+    }
+    if (cycle.graph.label_name(cycle.edges[cycle.next(last)]) != "grad_fn") {
+        return false;
+    }
+    const std::size_t outside = cycle.outside_containers(i);
+    const NodeIx keeper = cycle.holder(outside);
+    const std::optional<Origin> origin = origin_of_location(cycle.graph, cycle.edges[outside]);
+    return !is_container(cycle.graph, keeper) &&
+           origin.value_or(origin_of(cycle.graph, keeper)) != Origin::user;
+}
+
+NodeIx caller_of_user_function(const CycleView& cycle, std::size_t i) {
+    const NodeIx holder = cycle.holder(i);
+    if (calls_user_function(cycle.graph, holder)) {
+        return holder;
+    }
+    for (const EdgeIx e : cycle.graph.edges_of(holder)) {
+        if (calls_user_function(cycle.graph, cycle.graph.targets[e])) {
+            return cycle.graph.targets[e];
+        }
+    }
+    return kNone;
+}
+
 }  // namespace cyclewatch::analysis

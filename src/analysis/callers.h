@@ -28,4 +28,14 @@ namespace cyclewatch::analysis {
 // variable or a container of the hook, or an attribute of the object whose method the hook is.
 [[nodiscard]] NodeIx storing_pack_hook(const CycleView& cycle, std::size_t i);
 
+// True if reference `i` is an item of a dict, list or set that the program has passed to a library
+// as an argument (it is in another container, which the library keeps for the backward pass), and
+// the item is a tensor that an operation of the same graph computed. The program has stored it:
+// libraries do not store tensors in arguments that they only pass on.
+[[nodiscard]] bool stores_output_in_argument(const CycleView& cycle, std::size_t i);
+
+// The function of the program that the holder of reference `i`, an object or function of a library,
+// calls, as a node for which calls_user_function() is true. kNone if unknown.
+[[nodiscard]] NodeIx caller_of_user_function(const CycleView& cycle, std::size_t i);
+
 }  // namespace cyclewatch::analysis

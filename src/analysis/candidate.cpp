@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/callers.h"
+#include "analysis/evidence_weights.h"
 #include "analysis/names.h"
 #include "analysis/score_adjustment.h"
 
@@ -40,6 +41,9 @@ InnerCandidate judge(const CycleView& view, const Cycle& cycle, std::size_t i) {
     }
     candidate.code = storing_pack_hook(view, i);
     candidate.evidence = &evidence_of(view, i);
+    if (candidate.evidence == &patterns::kStoredInArgument) {
+        candidate.code = caller_of_user_function(view, view.outside_containers(i));
+    }
     candidate.score = candidate.evidence->weight + adjustment_of(view, i);
     return candidate;
 }

@@ -143,12 +143,13 @@ class CutSearch {
         });
     }
 
-    // Suggests what a hook for saved tensors stores. Alternatives, such as clearing the variable of
-    // the hook, would break the backward pass.
+    // Suggests what a hook for saved tensors, or a function that a library calls, stores.
+    // Alternatives, such as clearing the variable of the hook, would break the backward pass.
     bool use_stored_tensors(Cut& result,
                             const std::vector<InnerCandidate>& ranked,
                             const std::vector<Candidate>& enough) const {
-        if (ranked.empty() || ranked.front().evidence != &patterns::kStoredByPackHook) {
+        if (ranked.empty() || (ranked.front().evidence != &patterns::kStoredByPackHook &&
+                               ranked.front().evidence != &patterns::kStoredInArgument)) {
             return false;
         }
         if (!enough.empty() && enough.front().evidence == ranked.front().evidence) {

@@ -66,6 +66,9 @@ class EdgeClassifier {
         if (storing_pack_hook(cycle_, i_) != kNone) {
             return kStoredByPackHook;
         }
+        if (stores_output_in_argument(cycle_, i_)) {
+            return kStoredInArgument;
+        }
         const EdgeKind kind = graph_.edges[edge_].label.kind;
         if (is_item(kind)) {
             return item();

@@ -15,6 +15,7 @@ inline constexpr Evidence kFrameAlsoInLocals{"frame-in-own-local", "f-locals", 1
 inline constexpr Evidence kExecNamespace{"exec-namespace", "", 110};
 inline constexpr Evidence kFrameInOwnContainer{"frame-in-own-local", "container", 108};
 inline constexpr Evidence kStoredByPackHook{"saved-for-backward", "stored", 106};
+inline constexpr Evidence kStoredInArgument{"saved-for-backward", "argument", 106};
 inline constexpr Evidence kExceptionInFrame{"exception-in-frame", "", 105};
 inline constexpr Evidence kTracebackInFrame{"exception-in-frame", "traceback", 103};
 inline constexpr Evidence kClosureCapturesSelf{"closure-captures-self", "", 100};

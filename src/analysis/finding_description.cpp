@@ -59,13 +59,14 @@ void append_references(std::vector<model::Reference>& list,
                 }));
         }
         if (candidate.code != kNone) {
-            reference.location = location_of_node(graph, candidate.code);
+            reference.location = location_of_code(graph, candidate.code);
             reference.columns = {};
         }
         if (i == 0) {
             reference.holder_path = path_text(graph, candidate.path);
             for (auto at = candidate.path.rbegin();
-                 reference.location.empty() && at != candidate.path.rend();
+                 reference.location.empty() && at != candidate.path.rend() &&
+                 candidate.evidence != &patterns::kStoredInArgument;
                  ++at) {
                 reference.location = location_of(graph, candidate.edges[0], *at);
             }

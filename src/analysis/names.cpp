@@ -268,6 +268,11 @@ std::string location_of_node(const CollapsedGraph& graph, NodeIx node) {
     return place_of(graph, source_of_node(graph, node));
 }
 
+std::string location_of_code(const CollapsedGraph& graph, NodeIx node) {
+    return calls_user_function(graph, node) ? place_of(graph, graph.node(node).captured_function)
+                                            : location_of_node(graph, node);
+}
+
 const model::AttributeSite* site_of(const CollapsedGraph& graph, EdgeIx edge) {
     const model::EdgeLabel& label = graph.edges[edge].label;
     if (!is_attribute(graph, edge)) {

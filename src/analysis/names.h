@@ -98,6 +98,10 @@ template <std::size_t size>
                                       EdgeIx edge,
                                       EdgeIx keeper = kNone);
 
+// Like location_of_node(), but if `node` calls a function of the program, the location of that
+// function.
+[[nodiscard]] std::string location_of_code(const CollapsedGraph& graph, NodeIx node);
+
 // The code that stores the attribute; null if unknown, or if `edge` is not an attribute.
 [[nodiscard]] const model::AttributeSite* site_of(const CollapsedGraph& graph, EdgeIx edge);
 

@@ -6,6 +6,7 @@ references to its tensors, a function that uses the result (it runs a backward p
 that breaks the cycle.
 """
 
+import gc
 import weakref
 
 import torch
@@ -149,6 +150,70 @@ def method_in_reentrant_checkpoint(advised):
     return method_in_checkpoint(advised, reentrant=True)
 
 
+def clear_weakly(container):
+    """Returns a function that clears a dict or list, to which it does not refer."""
+    # Neither type supports weak references.
+    address = id(container)
+
+    def clear():
+        (found,) = [each for each in gc.get_objects() if id(each) == address]
+        found.clear()
+
+    return clear
+
+
+def checkpoint_with_dict(advised):
+    """The function stores two outputs in the argument `cache`."""
+
+    def block(tensor, cache):
+        hidden = tensor.exp()
+        output = hidden.exp()
+        cache["first"] = hidden.detach() if advised else hidden
+        cache["second"] = output.detach() if advised else output
+        return output
+
+    tensor = leaf()
+    cache = {}
+    output = checkpoint(block, tensor, cache, use_reentrant=False)
+    references = refer_to(tensor, *cache.values())
+    return references, lambda: check_gradient(tensor, output.log()), clear_weakly(cache)
+
+
+def checkpoint_with_losses(advised):
+    """The function appends a part of the loss to a list, as layers with experts do."""
+
+    def block(tensor, *, losses):
+        output = tensor.exp()
+        loss = output.mean()
+        losses.append((loss.detach() if advised else loss, "balance"))
+        return output
+
+    tensor = leaf()
+    losses = []
+    output = checkpoint(block, tensor, losses=losses, use_reentrant=False)
+    references = refer_to(tensor, losses[0][0])
+    return references, lambda: check_gradient(tensor, output), clear_weakly(losses)
+
+
+def checkpoint_with_later_output(advised, reentrant=False):
+    """The program stores a later output in the argument, which is nested."""
+
+    def block(tensor, cache):
+        return tensor.exp()
+
+    tensor = leaf()
+    cache = {"layers": [{}]}
+    output = checkpoint(block, tensor, cache, use_reentrant=reentrant) * 1
+    cache["layers"][0]["output"] = output.detach() if advised else output
+    references = refer_to(tensor, output)
+    cut = clear_weakly(cache["layers"][0])
+    return references, lambda: check_gradient(tensor, output), cut
+
+
+def reentrant_checkpoint_with_later_output(advised):
+    return checkpoint_with_later_output(advised, reentrant=True)
+
+
 def default_of_hook(advised):
     tensor = leaf()
     output = tensor.exp()
@@ -191,6 +256,22 @@ PROGRAMS = {
         ["__self__"],
         "bound-method-on-self",
         "weakref.WeakMethod",
+    ),
+    checkpoint_with_dict: (
+        ["['first']", "['second']"],
+        "saved-for-backward",
+        "Store `tensor.detach()` in the dict",
+    ),
+    checkpoint_with_losses: (["[0]"], "saved-for-backward", "Store `tensor.detach()` in the list"),
+    checkpoint_with_later_output: (
+        ["['output']"],
+        "saved-for-backward",
+        "Store `tensor.detach()` in the dict",
+    ),
+    reentrant_checkpoint_with_later_output: (
+        ["['output']"],
+        "saved-for-backward",
+        "Store `tensor.detach()` in the dict",
     ),
     default_of_hook: (["default:later"], "default-argument", "weakref.ref to the value"),
 }

@@ -40,7 +40,11 @@ def test_advice_is_given(program):
     assert finding.pattern == pattern
     assert advice in finding.advice
     for each in finding.cuts:
-        assert each.location.startswith(followed_advice.__file__)
+        # The function for a reentrant checkpoint is called by a node, which does not name it.
+        if program is followed_advice.reentrant_checkpoint_with_later_output:
+            assert each.location is None
+        else:
+            assert each.location.startswith(followed_advice.__file__)
     assert finding.status == "new"
     cut()
     gc.collect()
