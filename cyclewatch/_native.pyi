@@ -673,7 +673,7 @@ def memory_use(
     devices: list[str],
     read_source: Callable[[list[str]], list[tuple[int, list[str]]]] | None,
     layout: dict[str, Any] | None,
-) -> tuple[Report, Report, list[LiveOwner]]: ...
+) -> tuple[Report, Report, list[LiveOwner], str, list[LiveOwner]]: ...
 def never_freed(
     devices: list[str],
     read_source: Callable[[list[str]], list[tuple[int, list[str]]]] | None,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 
 from cyclewatch.account.device_use import TorchUse, torch_use
 from cyclewatch.heap.scanning import memory_use, scan
@@ -13,11 +14,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cyclewatch._native import Finding, Report
+    from cyclewatch._native import Finding, LiveOwner, Report
 
 # Address space for the examination, whose own allocations could otherwise fail, too.
 _RESERVE = 64 << 20  # bytes
 _reserve: Any = None  # mmap.mmap
+# Paths to what held the first graph with too many nodes: later ones are not read.
+_first_holders: set[str] = set()
+# Measured on x86-64 with torch 2.13, its compiler and transformers: a module takes 145 bytes for
+# each block that Python allocates, as larger blocks are not counted.
+_BYTES_PER_BLOCK = 150
+# 60 MiB of C++ objects of torch; the rest is what malloc() keeps after some steps of training.
+_USUAL_ALLOCATIONS = 128 << 20
 
 
 class Memory:
@@ -41,6 +49,10 @@ class Memory:
         findings: The findings for the dead, the frozen and the never freed cycles.
         torch: What torch's allocator has reserved; None on the CPU, or if unknown.
         owners: The reachable tensors, grouped by type, shape, dtype and path, largest first.
+        unread_graphs: Why autograd graphs were not read: "backward" (another thread runs a backward
+            pass), "too many nodes" or "".
+        graph_holders: The groups of `owners` that hold graphs with too many nodes, if known.
+        usual_rest: How large a remainder is normal on the CPU, for the libraries that are loaded.
         peak: The largest resident memory of the process, on the CPU; None if unknown.
     """
 
@@ -59,16 +71,20 @@ class Memory:
         self.device = device
         self.requested = requested
         layout = None if in_allocation or is_free_threaded() else memory_layout()
-        found, never_freed, self.owners = memory_use(device, layout)
+        found, never_freed, self.owners, self.unread_graphs, holders = memory_use(device, layout)
+        self.graph_holders = _largest_graphs(holders)
         has_frozen = any(each.collected == "never" for each in found.findings)
         self._add_cycles(
             found, scan(devices=device, frozen=False) if has_frozen else found, never_freed.findings
         )
         self.torch: TorchUse | None = None
         self.peak: int | None = None
+        self.usual_rest = 0
         if device == "cpu":
             self.in_use, self.limit, self.source = process_memory()
-            self.peak = resident_peak()
+            status = process_status()
+            self.peak = peak_from(status)
+            self.usual_rest = usual_rest_from(status, sys.getallocatedblocks())
         else:
             self.torch = torch_use(int(device.partition(":")[2]), segments=True)
             self.in_use = 0 if self.torch is None else self.torch.allocated
@@ -125,6 +141,16 @@ def release_reserve() -> None:
         _reserve = None
 
 
+def _largest_graphs(holders: list[LiveOwner]) -> list[LiveOwner]:
+    """The holders of the graphs with too many nodes, as far as they are known.
+
+    `holders`: those of all graphs that were not read; of the largest graph, the first time.
+    """
+    global _first_holders
+    _first_holders = _first_holders or {str(each.held_by[0]) for each in holders}
+    return [each for each in holders if str(each.held_by[0]) in _first_holders] or holders
+
+
 def _cycles_in(findings: list[Finding]) -> int:
     return sum(each.occurrences for each in findings)
 
@@ -151,14 +177,32 @@ def use_from(statm: bytes, limit: int, reserve: int = 0) -> tuple[int, int | Non
     return int(pages[1]) * page, None, "resident memory"
 
 
-def resident_peak() -> int | None:
-    """The largest resident memory of this process so far, in bytes; None if unknown."""
-    with contextlib.suppress(OSError, ValueError), open("/proc/self/status", "rb") as file:
-        return peak_from(file.read())
-    return None
+def process_status() -> bytes:
+    """The contents of /proc/self/status; empty if it cannot be read."""
+    with contextlib.suppress(OSError), open("/proc/self/status", "rb") as file:
+        return file.read()
+    return b""
 
 
 def peak_from(status: bytes) -> int | None:
-    """As :func:`resident_peak`, from the contents of /proc/PID/status."""
-    _, found, rest = status.partition(b"VmHWM:")
+    """The largest resident memory of a process so far, in bytes; None if unknown.
+
+    `status`: the contents of /proc/PID/status.
+    """
+    return _from_status(status, b"VmHWM:")
+
+
+def usual_rest_from(status: bytes, blocks: int) -> int:
+    """How many resident bytes are normal without tensors: code, Python objects, allocators.
+
+    Args:
+        status: The contents of /proc/PID/status.
+        blocks: ``sys.getallocatedblocks()`` of the process.
+    """
+    mapped = _from_status(status, b"RssFile:") or 0
+    return mapped + blocks * _BYTES_PER_BLOCK + _USUAL_ALLOCATIONS
+
+
+def _from_status(status: bytes, name: bytes) -> int | None:
+    _, found, rest = status.partition(name)
     return int(rest.split()[0]) * 1024 if found else None

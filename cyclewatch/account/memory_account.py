@@ -66,12 +66,9 @@ _NEXT_STEPS = {
     "calls allocated it",
     PROCESSES: "end them, or select another device with CUDA_VISIBLE_DEVICES",
     OTHERS: "nvidia-smi lists the processes that use the device",
-    REST: "some is normal (importing torch takes about 220 MiB without CUDA); if it is arrays of a "
-    "library, call cyclewatch.register_owner() for their type",
+    REST: "up to {usual} is normal for the modules that are loaded; if it is arrays of a library, "
+    "call cyclewatch.register_owner() for their type",
 }
-# The remainder of a process that uses torch, but has little memory besides its tensors. Importing
-# torch 2.13 without CUDA takes 219 MiB, and a step of training 100 MiB more.
-_USUAL_REST = 320 << 20
 
 # How a sentence names the memory of a line whose label begins with "reachable: ".
 _IN_SENTENCES = {
@@ -82,6 +79,13 @@ _IN_SENTENCES = {
 
 # Categories of tensors that an autograd graph keeps alive.
 _OF_GRAPH = ("saved for backward", "activation")
+# Lines to which the tensors of graphs that were not read belong.
+_OF_UNREAD_GRAPH = (*_OF_GRAPH, HELD_BY_CPP, CPP_ONLY, REST)
+_UNREAD_GRAPHS = {
+    "backward": "another thread was running a backward pass",
+    "too many nodes": "this process has had autograd graphs with more than 10,000 nodes",
+}
+_MAX_NAMED_GRAPHS = 2
 
 
 class MemoryAccount:
@@ -103,6 +107,8 @@ class MemoryAccount:
         verdict: One sentence: the bytes in use, what most of them are, and what to do next.
         findings: The findings for the dead cycles, including those that no collection frees.
         holders: The largest groups of reachable tensors, largest first.
+        notes: Sentences about what was not examined, such as autograd graphs with more than 10,000
+            nodes, whose tensors are part of the remainder.
 
     Examples:
         >>> trainer = Trainer()
@@ -124,6 +130,11 @@ class MemoryAccount:
         self.findings: list[Finding] = list(memory.findings)
         self.holders: list[LiveOwner] = memory.owners[:_MAX_HOLDERS]
         self._omitted = len(memory.owners) - len(self.holders)
+        self._graph_holders = memory.graph_holders
+        self._usual_rest = memory.usual_rest
+        self.notes: list[str] = []
+        if memory.unread_graphs:
+            self.notes.append(_unread_words(memory.unread_graphs, memory.graph_holders))
         self.in_use, self.total, self.source = memory.in_use, memory.limit, memory.source
         if use is not None:
             self.in_use, self.total, self.source = use.in_use, use.total, use.source
@@ -137,6 +148,7 @@ class MemoryAccount:
         rows = [*self.lines, (f"in use ({self.source})", self.in_use)]
         parts = [self.verdict, byte_table((size, label) for label, size in rows)]
         parts += [limits] if (limits := self._limits()) else []
+        parts += self.notes
         large = [each for each in self.findings if self._is_notable(each)]
         parts += [each.to_text(rank).rstrip() for rank, each in enumerate(large, 1)]
         if self.holders:
@@ -177,7 +189,7 @@ class MemoryAccount:
             >>> import json
             >>> account = json.loads(cyclewatch.memory("cpu").to_json())
             >>> sorted(account)[:6]
-            ['device', 'findings', 'holders', 'in_use', 'lines', 'peak']
+            ['device', 'findings', 'holders', 'in_use', 'lines', 'notes']
         """
         import json
 
@@ -189,6 +201,7 @@ class MemoryAccount:
                 "source": self.source,
                 "peak": self.peak,
                 "verdict": self.verdict,
+                "notes": self.notes,
                 "lines": [{"label": label, "bytes": size} for label, size in self.lines],
                 "findings": [
                     {"signature": each.signature, "headline": each.headline}
@@ -371,16 +384,23 @@ def _verdict(account: MemoryAccount, entries: list[Entry], growing: Sequence[Gro
     second = max(reachable, key=lambda each: each[2], default=None)
     if second is None or chosen in reachable or second[2] < _NOTABLE * account.in_use:
         return words
-    key, _, size = second
-    return f"{words}; {format_bytes(size)} are {_words(second)}{_after_colon(key, account)}"
+    step = ""
+    # One sentence about the graphs is enough.
+    if not (account._graph_holders and {key, second[0]} <= {*_OF_UNREAD_GRAPH}):
+        step = _after_colon(second[0], account)
+    return f"{words}; {format_bytes(second[2])} are {_words(second)}{step}"
 
 
 def _unusual(entries: list[Entry], account: MemoryAccount) -> list[Entry]:
     """The entries without a remainder that is normal, if another one is notable."""
     others = [each for each in entries if each[0] != REST]
-    rest = sum(each[2] for each in entries if each[0] == REST)
     is_notable = any(each[2] >= _NOTABLE * account.in_use for each in others)
-    return others if is_notable and rest <= _USUAL_REST else entries
+    return others if is_notable and _is_usual(REST, account) else entries
+
+
+def _is_usual(key: str, account: MemoryAccount) -> bool:
+    rest = sum(each[2] for each in account._entries if each[0] == REST)
+    return key == REST and rest <= account._usual_rest
 
 
 def _words(entry: Entry) -> str:
@@ -408,6 +428,49 @@ def _detaching(path: Path) -> str:
     )
 
 
+def _names_of(holders: Sequence[LiveOwner]) -> str:
+    names = [f"{each.held_by[0]}{similar_paths(each)}" for each in holders[:_MAX_NAMED_GRAPHS]]
+    more = len(holders) - len(names)
+    return " and ".join(names) + (f" (and {more} more)" if more else "")
+
+
+def _unread_words(reason: str, holders: Sequence[LiveOwner]) -> str:
+    """What was not examined, and where it is."""
+    where = f" Held by {_names_of(holders)}." if holders else ""
+    return f"Tensors saved by autograd were not examined: {_UNREAD_GRAPHS[reason]}.{where}"
+
+
+def _graph_step(holders: Sequence[LiveOwner]) -> str:
+    """How to free the tensors of graphs that were not read."""
+    is_single = len(holders) == 1
+    words = "holds an autograd graph" if is_single and holders[0].count == 1 else "hold graphs"
+    step = "store the result of `detach()` instead"
+    if is_single and (name := _variable(holders[0].held_by[0])):
+        step = f"store `{name}.detach()` instead of `{name}`"
+        if _is_single_value(holders[0]):
+            step += ", or its `.item()`"
+    return (
+        f"{_names_of(holders)} {words} too large to be examined, which may keep the tensors of "
+        f"earlier steps: if no backward() will use it, {step}"
+    )
+
+
+def _variable(path: Path) -> str:
+    """The last expression of a path; "" if unknown."""
+    _, arrow, last = str(path).rpartition(" -> ")
+    if arrow:
+        return last
+    name = str(path).rpartition(" ")[2]
+    kind = path.root.kind
+    if kind == "module global":
+        return name.rpartition(".")[2]
+    return name if kind == "local variable" else ""
+
+
+def _is_single_value(group: LiveOwner) -> bool:
+    return group.shape is not None and all(each == 1 for each in group.shape)
+
+
 def _growth_words(growth: GrowingOwner) -> str:
     held = f", held by {growth.held_by}" if growth.held_by else ""
     return (
@@ -422,7 +485,9 @@ def _next_step(key: str, account: MemoryAccount) -> str:
         return (of_key or account.findings)[0].remedy if account.findings else ""
     if key == FRAGMENTED:
         return FRAGMENTED_STEP
-    general = _NEXT_STEPS.get(key, "")
+    if key in _OF_UNREAD_GRAPH and account._graph_holders and not _is_usual(key, account):
+        return _graph_step(account._graph_holders)
+    general = _NEXT_STEPS.get(key, "").replace("{usual}", format_bytes(account._usual_rest))
     if key in _OF_GRAPH:
         advised = "" if uses_checkpointing() else "torch.utils.checkpoint or "
         general = general.replace("{checkpoint}", advised)

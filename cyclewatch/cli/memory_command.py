@@ -44,7 +44,8 @@ if device != "cpu":
     if counters is None and (known is None or known.memory is None):
         raise ValueError(f"it has not used {device}, or it is not the current device")
 layout = None if "t" in sys.abiflags else {}
-dead, never_freed, owners = native.memory_use([device], None, layout)
+dead, never_freed, owners, unread, holders = native.memory_use([device], None, layout)
+holders = [index for index, each in enumerate(owners) if each in holders]
 has_frozen = any(each.collected == "never" for each in dead.findings)
 unfrozen = native.scan(2, False, [device], None) if has_frozen else dead
 reports = [
@@ -73,7 +74,9 @@ with open("/proc/self/statm", "rb") as file:
     statm = file.read()
 with open("/proc/self/status", "rb") as file:
     status = file.read()
-text = repr((device, reports, statm, status, counters, largest_free, record))
+blocks = sys.getallocatedblocks()
+graphs = unread, holders
+text = repr((device, reports, statm, status, blocks, counters, largest_free, record, graphs))
 """
 
 
@@ -123,14 +126,19 @@ class _Measured(measurement.Memory):
         reports: list[str],
         statm: bytes,
         status: bytes,
+        blocks: int,
         counters: dict[str, Any] | None,
         largest_free: int | None,
         record: tuple[int, tuple[int, ...] | None] | None,
+        graphs: tuple[str, list[int]],
     ) -> None:
         """Take the results of the script."""
         self.device, self.requested = device, None
         found, unfrozen, never_freed, census = map(_report, reports)
         self.owners = census.live_owners
+        self.unread_graphs = graphs[0]
+        self.graph_holders = [self.owners[index] for index in graphs[1]]
+        self.usual_rest = measurement.usual_rest_from(status, blocks)
         self._add_cycles(found, unfrozen, never_freed.findings)
         self.torch = self.use = self.peak = None
         if device == "cpu":

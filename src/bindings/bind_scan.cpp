@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +39,35 @@ std::vector<std::shared_ptr<model::LiveOwner>> shared(std::vector<model::LiveOwn
         shared.push_back(std::make_shared<model::LiveOwner>(std::move(owner)));
     }
     return shared;
+}
+
+// The groups that own autograd graphs that were not read, without those that only C code or other
+// graphs hold. If possible, those that carry the graph to the next step.
+std::vector<std::shared_ptr<model::LiveOwner>> unread_graphs_in(
+    const std::vector<std::shared_ptr<model::LiveOwner>>& live) {
+    std::vector<std::shared_ptr<model::LiveOwner>> found;
+    std::ranges::copy_if(live, std::back_inserter(found), [](const auto& each) {
+        return each->has_unread_graph && !each->held_by.empty() &&
+               each->held_by.front().root.kind != model::RootKind::c_code;
+    });
+    const auto is_carrier = [](const auto& each) { return !each->held_by.front().root.is_unread; };
+    const auto others = std::ranges::stable_partition(found, is_carrier);
+    if (others.begin() != found.begin()) {
+        found.erase(others.begin(), others.end());
+    }
+    return found;
+}
+
+const char* words_for(device::UnreadGraphs::Reason reason) {
+    switch (reason) {
+        case device::UnreadGraphs::Reason::none:
+            break;
+        case device::UnreadGraphs::Reason::backward:
+            return "backward";
+        case device::UnreadGraphs::Reason::too_many_nodes:
+            return "too many nodes";
+    }
+    return "";
 }
 
 // For cyclewatch.dump_snapshot() and Census.save().
@@ -185,17 +216,21 @@ void bind_scan(py::module_& module) {
             const device::TorchLayout found = layout ? layout_from(*layout) : device::TorchLayout();
             watch::MemoryUse use = Dispatcher::instance().memory_use(
                 scan_settings(devices, read_source), std::move(census), layout ? &found : nullptr);
+            const auto live = shared(std::move(use.live));
             return py::make_tuple(std::make_shared<model::Report>(std::move(use.dead)),
                                   std::make_shared<model::Report>(std::move(use.never_freed)),
-                                  shared(std::move(use.live)));
+                                  live,
+                                  words_for(use.unread_graphs),
+                                  unread_graphs_in(live));
         },
         Locked(),
         py::arg("devices"),
         py::arg("read_source"),
         py::arg("layout"),
         "Returns the report of a scan of all objects, without cycles through NumPy arrays, the "
-        "report of never_freed(), without findings if `layout` is None, and the groups of "
-        "reachable owners.");
+        "report of never_freed(), without findings if `layout` is None, the groups of "
+        "reachable owners, why autograd graphs were not read ('backward', 'too many nodes' or ''), "
+        "and the groups that own such graphs.");
     module.def(
         "dead_bytes",
         [](int generation, bool frozen, bool with_unexplained) {

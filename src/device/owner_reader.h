@@ -15,6 +15,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "collector/unreachable_set.h"
@@ -90,6 +91,19 @@ struct OwnerReference {
     LibraryReference reference;
 };
 
+// The computation graphs that were not read.
+struct UnreadGraphs {
+    enum class Reason : std::uint8_t {
+        none,           // all graphs were read
+        backward,       // another thread runs a backward pass
+        too_many_nodes  // in these graphs, or in one that was read earlier
+    };
+    Reason reason = Reason::none;
+    // The owners of the graphs, if there are too many nodes: those of the largest graph if it has
+    // most of the nodes. Borrowed.
+    std::unordered_set<PyObject*> holders;
+};
+
 class OwnerReader {
   public:
     virtual ~OwnerReader() = default;
@@ -111,10 +125,11 @@ class OwnerReader {
                                       std::vector<OwnerReference>& /*references*/) {}
     // Appends the objects that the computation graphs among `objects` keep alive: the graphs of
     // owners, those whose nodes are among `objects`, and tensors saved in lists. An object may be
-    // appended several times. May cause the library to create objects, as above. May throw
-    // std::bad_alloc.
+    // appended several times. May cause the library to create objects, as above. Adds to `unread`
+    // what was left out. May throw std::bad_alloc.
     virtual void add_graph_targets(std::span<PyObject* const> /*objects*/,
-                                   std::vector<python::OwnedRef>& /*targets*/) {}
+                                   std::vector<python::OwnedRef>& /*targets*/,
+                                   UnreadGraphs& /*unread*/) {}
     // Adds the references that the library stores in C++, of all of its objects among `objects` and
     // of the objects that these references lead to, as far as `layout` allows. May cause the
     // library to create Python objects, which live as long as their C++ objects. May throw

@@ -120,6 +120,8 @@ struct LiveOwner {
     // Nodes of the autograd graphs of these owners. A node is counted for one owner only. Not part
     // of the JSON document.
     std::uint64_t graph_nodes = 0;
+    // Some of the owners have autograd graphs that were not read. Not part of the JSON document.
+    bool has_unread_graph = false;
     // The largest storages of a census, if this group contains some of them. Not part of the JSON
     // document; see Report::addresses.
     std::vector<OwnedAddress> storages{};

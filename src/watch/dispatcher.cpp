@@ -259,12 +259,16 @@ MemoryUse Dispatcher::memory_use(const Settings& settings,
     const auto never_freed = prepare_scan(settings);
     LiveOwners found = searches_.scan_for_live_owners(dead, never_freed, layout);
     census.known = &never_freed->reported();
+    const device::UnreadGraphs::Reason unread = found.unread_graphs().reason;
     std::vector<model::LiveOwner> live = watch::live_owners(registry(), census, std::move(found));
     dead->end_scan(kWholeHeap);
     dead->read_source();
     never_freed->end_search();
     never_freed->read_source();
-    return {.dead = dead->report(), .never_freed = never_freed->report(), .live = std::move(live)};
+    return {.dead = dead->report(),
+            .never_freed = never_freed->report(),
+            .live = std::move(live),
+            .unread_graphs = unread};
 }
 
 model::Report Dispatcher::never_freed(Settings settings,

@@ -39,6 +39,7 @@ struct MemoryUse {
     model::Report dead;
     model::Report never_freed;
     std::vector<model::LiveOwner> live;
+    device::UnreadGraphs::Reason unread_graphs = device::UnreadGraphs::Reason::none;
 };
 
 class Dispatcher final : public collector::CollectionListener {

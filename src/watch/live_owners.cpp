@@ -103,7 +103,7 @@ void LiveOwners::add_from_graphs(device::OwnerRegistry& registry,
                                  std::span<PyObject* const> objects) {
     const python::GcPause pause;  // the library creates objects for the nodes and the tensors
     std::vector<python::OwnedRef> targets;
-    registry.add_graph_targets(objects, targets);
+    registry.add_graph_targets(objects, targets, unread_graphs_);
     std::unordered_set<PyObject*> known;
     for (const device::DetectedOwner& owner : owners_) {
         known.insert(owner.object);

@@ -12,6 +12,7 @@
 
 #include "collector/heap_scan.h"
 #include "device/owner_detector.h"
+#include "device/owner_reader.h"
 #include "device/owner_registry.h"
 #include "python/references.h"
 
@@ -38,6 +39,8 @@ class LiveOwners {
     [[nodiscard]] const std::vector<device::DetectedOwner>& owners() const { return owners_; }
     // True if an autograd graph that find() has read leads to `object`.
     [[nodiscard]] bool is_in_graph(PyObject* object) const { return in_graphs_.contains(object); }
+    // The autograd graphs that find() has not read. Their holders are valid while this object is.
+    [[nodiscard]] const device::UnreadGraphs& unread_graphs() const { return unread_graphs_; }
     // The owners without a GC header, and the untracked containers that lead to them.
     [[nodiscard]] std::span<PyObject* const> untracked() const { return untracked_; }
     // Borrowed. An owner is listed once per reference that a census holds: twice if user code
@@ -52,6 +55,7 @@ class LiveOwners {
     std::vector<device::DetectedOwner> owners_;
     std::vector<PyObject*> untracked_;
     std::unordered_set<PyObject*> in_graphs_;
+    device::UnreadGraphs unread_graphs_;
     bool seem_held_by_c_code_ = false;
 };
 

@@ -138,6 +138,8 @@ std::vector<LiveStorage> storages_of(const CapturedCollection& read,
         }
         storage.has_parameter = storage.has_parameter || parameter;
         storage.is_in_graph = storage.is_in_graph || live.is_in_graph(objects[owner.object]);
+        storage.has_unread_graph = storage.has_unread_graph ||
+                                   live.unread_graphs().holders.contains(objects[owner.object]);
     }
     std::erase_if(storages, [](const LiveStorage& each) {
         return each.owner == nullptr || each.owner->reading.is_covered;

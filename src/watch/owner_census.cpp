@@ -297,6 +297,7 @@ std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages, Addresse
             group.owner.count += storage.count;
             group.bytes += reading.bytes * storage.count;
             group.graph_nodes += storage.graph_nodes;
+            group.has_unread_graph = group.has_unread_graph || storage.has_unread_graph;
             if (is_shorter(storage.paths, group.held_by)) {
                 group.held_by = std::move(storage.paths);
             }
@@ -319,6 +320,7 @@ std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages, Addresse
             site.path.empty() ? "" : site.path + ":" + std::to_string(site.line);
         group.category = category_of(storage);
         group.graph_nodes = storage.graph_nodes;
+        group.has_unread_graph = storage.has_unread_graph;
         group.held_by = std::move(storage.paths);
     }
     for (model::LiveOwner& each : groups) {

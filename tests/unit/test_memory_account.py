@@ -157,7 +157,8 @@ class Measured:
         self.dead, self.cycles = dead * MIB, 1
         self.frozen, self.frozen_cycles = frozen * MIB, 1
         self.never_freed, self.never_freed_cycles = never_freed * MIB, 1
-        self.in_use = 0
+        self.in_use = self.usual_rest = 0
+        self.unread_graphs, self.graph_holders = "", []
         states = {"not yet": dead, "never": frozen, "uncollectable": never_freed}
         self.findings = [
             types.SimpleNamespace(remedy="cut Engine.callbacks (train.py:12)", collected=state)
@@ -251,6 +252,7 @@ def described(*, remainder, dead=0, held=0):
     measured = Measured(dead=dead, other=held)
     measured.device, measured.torch, measured.peak = "cpu", None, None
     measured.in_use = (remainder + dead + held) * MIB
+    measured.usual_rest = 320 * MIB
     for each in measured.findings:
         each.attributed_bytes = dead * MIB
         each.headline = f"Engine keeps {dead} MiB: cut Engine.callbacks (train.py:12)"
@@ -267,10 +269,19 @@ def test_a_usual_remainder_is_not_the_verdict():
     )
     alone = described(remainder=220).verdict
     assert "of which 220 MiB remainder" in alone
-    assert "some is normal (importing torch takes about 220 MiB without CUDA)" in alone
+    assert ": up to 320 MiB is normal for the modules that are loaded; if it is" in alone
     assert "of which 900 MiB remainder" in described(remainder=900, held=100).verdict
     # Too small to explain anything.
     assert "of which 300 MiB remainder" in described(remainder=300, held=10).verdict
+
+
+def test_the_usual_remainder_depends_on_the_loaded_modules():
+    status = b"VmHWM:\t  900 kB\nRssFile:\t  2048 kB\n"
+    small = measurement.usual_rest_from(status, 0)
+    assert measurement.usual_rest_from(status, 1_000_000) - small > 100 * MIB
+    assert small - measurement.usual_rest_from(b"", 0) == 2 * MIB
+    assert measurement.peak_from(b"") is None
+    assert measurement.Memory("cpu", None).usual_rest > small
 
 
 def test_small_findings_follow_the_largest_tensors_in_one_line():

@@ -88,23 +88,30 @@ OwnedRef TorchGraph::saved_in(PyObject* saved) {
     return value && PyObject_IS_GC(value.get()) != 0 ? std::move(value) : OwnedRef();
 }
 
+std::vector<PyObject*> TorchGraph::next_of(PyObject* object) {
+    std::vector<PyObject*> found;
+    const OwnedRef next = read(types_.of(Py_TYPE(object)).next, object);
+    for (Py_ssize_t i = 0; next && PyTuple_Check(next.get()) && i < PyTuple_GET_SIZE(next.get());
+         ++i) {
+        PyObject* const pair = PyTuple_GET_ITEM(next.get(), i);
+        if (PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2 &&
+            PyTuple_GET_ITEM(pair, 0) != Py_None) {
+            found.push_back(PyTuple_GET_ITEM(pair, 0));
+            held_.push_back(python::borrow(found.back()));
+        }
+    }
+    return found;
+}
+
 const TorchGraph::Node& TorchGraph::node(PyObject* object) {
     const auto [known, is_new] = nodes_.try_emplace(object);
     Node& node = known->second;
     if (!is_new) {
         return node;
     }
+    node.number = nodes_.size() - 1;
+    node.next = next_of(object);
     const NodeGetters& getters = types_.of(Py_TYPE(object));
-    const OwnedRef next = read(getters.next, object);
-    for (Py_ssize_t i = 0; next && PyTuple_Check(next.get()) && i < PyTuple_GET_SIZE(next.get());
-         ++i) {
-        PyObject* const pair = PyTuple_GET_ITEM(next.get(), i);
-        if (PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2 &&
-            PyTuple_GET_ITEM(pair, 0) != Py_None) {
-            node.next.push_back(PyTuple_GET_ITEM(pair, 0));
-            held_.push_back(python::borrow(node.next.back()));
-        }
-    }
     if (is_defined_in_python(Py_TYPE(object))) {
         node.targets.push_back(object);
     }
@@ -157,7 +164,8 @@ void TorchGraph::add(PyObject* holder, OwnedRef grad_fn, std::vector<OwnerRefere
     }
 }
 
-void TorchGraph::add_targets(OwnedRef first, std::vector<OwnedRef>& targets) {
+std::size_t TorchGraph::add_targets(OwnedRef first, std::vector<OwnedRef>& targets) {
+    const std::size_t before = nodes_.size();
     std::vector<PyObject*> pending;
     const auto visit = [&](PyObject* object) {
         if (!nodes_.contains(object)) {
@@ -179,6 +187,44 @@ void TorchGraph::add_targets(OwnedRef first, std::vector<OwnedRef>& targets) {
         }
         std::ranges::for_each(each.next, visit);
     }
+    return nodes_.size() - before;
+}
+
+std::unordered_set<PyObject*> TorchGraph::nodes_between(std::size_t begin, std::size_t end) {
+    std::unordered_set<PyObject*> found;
+    for (const auto& [object, each] : nodes_) {
+        if (each.number >= begin && each.number < end) {
+            found.insert(object);
+            found.insert(each.next.begin(), each.next.end());
+        }
+    }
+    std::erase_if(found,
+                  [&](PyObject* node) { return types_.of(Py_TYPE(node)).variable != nullptr; });
+    return found;
+}
+
+bool TorchGraph::leads_to(PyObject* node,
+                          const std::unordered_set<PyObject*>& nodes,
+                          std::size_t& budget) {
+    std::vector<PyObject*> pending{node};
+    std::unordered_set<PyObject*> seen{node};
+    for (std::size_t i = 0; i < pending.size(); ++i) {  // the nearest first
+        PyObject* const object = pending[i];
+        if (nodes.contains(object)) {
+            return true;
+        }
+        const auto known = nodes_.find(object);
+        if (known == nodes_.end() && budget-- == 0) {
+            budget = 0;
+            return false;
+        }
+        for (PyObject* const next : known == nodes_.end() ? next_of(object) : known->second.next) {
+            if (seen.insert(next).second) {
+                pending.push_back(next);
+            }
+        }
+    }
+    return false;
 }
 
 }  // namespace cyclewatch::device

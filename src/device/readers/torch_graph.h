@@ -56,8 +56,8 @@ class TorchGraph {
     void add(PyObject* holder, python::OwnedRef grad_fn, std::vector<OwnerReference>& references);
 
     // Appends what `node` and the nodes that it leads to keep alive, except for nodes that were
-    // visited before.
-    void add_targets(python::OwnedRef node, std::vector<python::OwnedRef>& targets);
+    // visited before. Returns the number of nodes visited.
+    std::size_t add_targets(python::OwnedRef node, std::vector<python::OwnedRef>& targets);
 
     // The tensor that a torch._C._autograd.SavedTensor contains, or the object into which a hook
     // packed the tensor; null if it is not tracked by the collector.
@@ -68,15 +68,30 @@ class TorchGraph {
         return types_.of(Py_TYPE(object)).next != nullptr;
     }
 
+    // False in a process that has seen a graph with too many nodes (kMostNodes): add_targets() and
+    // add() have no effect.
+    [[nodiscard]] static bool may_read() noexcept { return !has_seen_large_graph_; }
+
+    // The nodes that were visited after the first `begin` and before `end`, and those next to them,
+    // without the leaves of graphs, which unrelated graphs share.
+    [[nodiscard]] std::unordered_set<PyObject*> nodes_between(std::size_t begin, std::size_t end);
+
+    // True if one of `nodes` is `node`, or a node that it leads to. Follows at most `budget` nodes
+    // that were not visited, and subtracts their number.
+    [[nodiscard]] bool leads_to(PyObject* node,
+                                const std::unordered_set<PyObject*>& nodes,
+                                std::size_t& budget);
+
     // The number of different nodes visited so far.
     [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
 
-  private:
-    static constexpr std::size_t kMaxSteps = 100'000;
     // torch frees nodes that have a Python object recursively, so that freeing a chain of 50,000 of
     // them may overflow the stack. After the first graph with more than 10,000 nodes, this process
     // reads no graphs, because each reading could lengthen such a chain.
     static constexpr std::size_t kMostNodes = 10'000;
+
+  private:
+    static constexpr std::size_t kMaxSteps = 100'000;
     static inline bool has_seen_large_graph_ = false;
     [[nodiscard]] bool may_go_on() noexcept {
         has_seen_large_graph_ = has_seen_large_graph_ || nodes_.size() >= kMostNodes;
@@ -86,7 +101,10 @@ class TorchGraph {
     struct Node {
         std::vector<PyObject*> next;
         std::vector<PyObject*> targets;
+        std::size_t number = 0;  // of nodes visited before
     };
+    // The nodes that `object` leads to.
+    std::vector<PyObject*> next_of(PyObject* object);
     const Node& node(PyObject* object);
 
     std::unordered_map<PyObject*, Node> nodes_;

@@ -126,22 +126,50 @@ class TorchReader final : public OwnerReader {
     }
 
     void add_graph_targets(std::span<PyObject* const> objects,
-                           std::vector<OwnedRef>& targets) override {
+                           std::vector<OwnedRef>& targets,
+                           UnreadGraphs& unread) override {
         if (runs_backward_elsewhere()) {
+            unread.reason = UnreadGraphs::Reason::backward;
             return;
         }
         const WithoutTorchFunction guard(torch_);
+        if (!guard.entered()) {
+            PyErr_Clear();
+            return;
+        }
         TorchGraph graph;
-        for (PyObject* const object : objects) {
-            OwnedRef node = guard.entered() ? graph_of(object) : OwnedRef();
-            if (!node && guard.entered() && graph.is_node(object)) {
+        ReadGraphs known;
+        const bool may_read = TorchGraph::may_read();
+        // Whether a program or only another graph holds the owner of a graph: the graphs of results
+        // of earlier steps are parts of the one that the program holds.
+        std::vector<PyObject*> ordered(objects.begin(), objects.end());
+        const auto held_by_graphs = std::ranges::stable_partition(
+            ordered, [&](PyObject* object) { return !is_held_by_cpp_only(object); });
+        const std::size_t held_by_program = ordered.size() - held_by_graphs.size();
+        for (std::size_t i = 0; i < ordered.size(); ++i) {
+            PyObject* const object = ordered[i];
+            if (!TorchGraph::may_read() && has_graph(object)) {
+                if (i < held_by_program) {
+                    known.unread.push_back(object);
+                }
+                continue;
+            }
+            OwnedRef node = TorchGraph::may_read() ? graph_of(object) : OwnedRef();
+            const bool is_owner = static_cast<bool>(node);
+            if (!node && TorchGraph::may_read() && graph.is_node(object)) {
                 node = python::borrow(object);
             }
             if (node) {
-                graph.add_targets(std::move(node), targets);
-            } else if (guard.entered() && torch_.saved_tensor != nullptr) {
+                const std::size_t visited = graph.add_targets(std::move(node), targets);
+                if (is_owner && i < held_by_program) {
+                    known.read.push_back({object, graph.size() - visited, graph.size()});
+                }
+            } else if (torch_.saved_tensor != nullptr) {
                 add_saved_items(object, targets);
             }
+        }
+        if (!TorchGraph::may_read()) {
+            add_unread(known, may_read ? &graph : nullptr, unread);
         }
         PyErr_Clear();
     }
@@ -226,6 +254,58 @@ class TorchReader final : public OwnerReader {
                 }
             }
         }
+    }
+
+    // The owners of graphs that add_graph_targets() has read, and of those that it has not.
+    struct ReadGraphs {
+        struct Owner {
+            PyObject* object;
+            std::size_t begin, end;  // the nodes that were visited for this owner
+        };
+        std::vector<Owner> read;
+        std::vector<PyObject*> unread;
+    };
+
+    // `graph`: null if no graph may be read, because an earlier one was too large.
+    void add_unread(const ReadGraphs& known, TorchGraph* graph, UnreadGraphs& unread) const {
+        unread.holders.insert(known.unread.begin(), known.unread.end());
+        if (graph != nullptr || !unread.holders.empty()) {
+            unread.reason = UnreadGraphs::Reason::too_many_nodes;
+        }
+        const auto largest = std::ranges::max_element(
+            known.read, {}, [](const ReadGraphs::Owner& each) { return each.end - each.begin; });
+        if (graph == nullptr || largest == known.read.end()) {
+            return;
+        }
+        for (const ReadGraphs::Owner& each : known.read) {
+            unread.holders.insert(each.object);
+        }
+        if (largest->end - largest->begin < TorchGraph::kMostNodes / 2) {
+            return;
+        }
+        const std::unordered_set<PyObject*> nodes =
+            graph->nodes_between(largest->begin, largest->end);
+        std::size_t budget = TorchGraph::kMostNodes / 10;
+        std::erase_if(unread.holders, [&](PyObject* holder) {
+            const OwnedRef node = graph_of(holder);
+            return !node || !graph->leads_to(node.get(), nodes, budget);
+        });
+    }
+
+    // True if C++ code keeps the Python object of a tensor, and only our caller also refers to it.
+    [[nodiscard]] bool is_held_by_cpp_only(PyObject* object) const {
+        return Py_REFCNT(object) <= 2 &&
+               PyType_IsSubtype(Py_TYPE(object), torch_.tensor_base) != 0 &&
+               references_.hidden(object) == 1;
+    }
+
+    // True if graph_of() would return a node. Does not cause torch to create an object for it.
+    [[nodiscard]] bool has_graph(PyObject* object) const {
+        const bool found = PyType_IsSubtype(Py_TYPE(object), torch_.tensor_base) != 0 &&
+                           torch_api::may_read_graph(torch_, object) &&
+                           get(torch_.is_leaf, object).get() == Py_False;
+        PyErr_Clear();
+        return found;
     }
 
     // The last node of the graph of a tensor; null if `object` has none.

@@ -20,6 +20,11 @@ def test_graphs_are_not_read_while_another_thread_runs_backward():
     waiting = start.exp().sum()  # only C++ holds the result of exp()
     with running_backward():
         during = saved_bytes()
+        notes = cyclewatch.memory("cpu").notes
+    assert notes == [
+        "Tensors saved by autograd were not examined: another thread was running a backward pass."
+    ]
+    assert cyclewatch.memory("cpu").notes == []
     assert (during, saved_bytes()) == (0, 400_000)
     del start, waiting
 
@@ -46,3 +51,58 @@ def test_program_can_free_a_long_graph_that_was_read():
             [sys.executable, "-c", LONG_GRAPH, function], capture_output=True, text=True
         )
         assert (done.returncode, done.stdout) == (0, "freed\n"), done.stderr
+
+
+HELD_GRAPH = """
+import html, json, sys
+import torch, cyclewatch
+
+class Trainer:
+    pass
+
+def remainder(account):
+    return next(size for label, size in account.lines if "remainder" in label)
+
+def train(steps, detached):
+    cell, head = torch.nn.GRUCell(64, 64), torch.nn.Linear(64, 1)
+    trainer.state = torch.zeros(64, 64)
+    for _ in range(steps):
+        state = trainer.state.detach() if detached else trainer.state
+        trainer.state = cell(torch.ones(64, 64), state)
+        loss = head(trainer.state).sum()
+
+trainer = Trainer()
+train(10, True)
+before = remainder(cyclewatch.memory("cpu"))
+train(1500, sys.argv[1] == "detached")
+for account in [cyclewatch.memory("cpu"), cyclewatch.memory("cpu")]:
+    for note in account.notes:
+        assert note in str(account) and html.escape(note) in account._repr_html_()
+    assert json.loads(account.to_json())["notes"] == account.notes
+    print(account.verdict, "".join(account.notes), remainder(account) - before >> 20, sep="|")
+"""
+
+
+def accounts_with(argument):
+    command = [sys.executable, "-c", HELD_GRAPH, argument]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return [line.split("|") for line in done.stdout.splitlines()]
+
+
+def test_the_account_names_the_holder_of_a_graph_with_too_many_nodes():
+    path = "module global __main__.trainer -> trainer.state"
+    for verdict, note, growth in accounts_with("kept"):
+        assert f"{path} holds an autograd graph too large to be examined" in verdict
+        assert verdict.count("`trainer.state.detach()` instead of `trainer.state`") == 1
+        assert note == (
+            "Tensors saved by autograd were not examined: this process has had autograd graphs "
+            f"with more than 10,000 nodes. Held by {path}."
+        )
+        assert int(growth) > 100
+
+
+def test_the_advice_on_a_graph_with_too_many_nodes_avoids_the_remainder():
+    for verdict, note, growth in accounts_with("detached"):
+        assert "autograd graph" not in verdict + note
+        assert int(growth) < 30
