@@ -3,6 +3,8 @@
 // never.
 #pragma once
 
+#include <optional>
+
 namespace cyclewatch::watch {
 
 struct JobRank {
@@ -11,6 +13,11 @@ struct JobRank {
     // torch.distributed is or was initialized for several processes. Otherwise, the process may be
     // one that a rank has started, which inherits RANK and WORLD_SIZE.
     bool has_joined = false;
+
+    // The number of ranks of the job that the process has joined.
+    [[nodiscard]] std::optional<int> joined_size() const {
+        return has_joined && world_size > 0 ? std::optional(world_size) : std::nullopt;
+    }
 };
 
 // The rank and the number of ranks of torch.distributed while it is initialized for several; else

@@ -94,7 +94,9 @@ model::ProgramInfo describe_program(Clock::time_point started) {
     model::ProgramInfo program;
     program.script = script_name();
     program.pid = ::getpid();
-    set_rank(program);
+    const JobRank place = job_rank();
+    program.rank = place.rank;
+    program.world_size = place.joined_size();
     if (std::string name = host(); !name.empty()) {
         program.host = std::move(name);
     }
@@ -104,15 +106,6 @@ model::ProgramInfo describe_program(Clock::time_point started) {
     program.started_at = utc_at(started);
     program.strategy = collector::strategy_name(collector::strategy());
     return program;
-}
-
-void set_rank(model::ProgramInfo& program) {
-    const JobRank found = job_rank();
-    program.rank = found.rank;
-    program.world_size.reset();
-    if (found.has_joined && found.world_size > 0) {
-        program.world_size = found.world_size;
-    }
 }
 
 std::string report_stem(const model::ProgramInfo& program) {

@@ -9,11 +9,8 @@
 
 namespace cyclewatch::watch {
 
-// `started`: when the watch started.
+// `started`: when the watch started. The rank may become known later (job_rank()).
 [[nodiscard]] model::ProgramInfo describe_program(Clock::time_point started = Clock::now());
-
-// Updates the rank, which may become known while a watch is active (job_rank()).
-void set_rank(model::ProgramInfo& program);
 
 // "cyclewatch-train-1234", or "cyclewatch-train-rank3-1234" if the rank is known.
 [[nodiscard]] std::string report_stem(const model::ProgramInfo& program);

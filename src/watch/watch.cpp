@@ -75,9 +75,8 @@ void Watch::open_store() {
 }
 
 void Watch::update_rank() const {
-    model::ProgramInfo program = program_;
-    set_rank(program);
-    store_->set_rank(program.rank, program.world_size);
+    const JobRank place = job_rank();
+    store_->set_rank(place.rank, place.joined_size());
 }
 
 // Called at the first finding rather than at the start of the watch, because the program may set
@@ -567,10 +566,14 @@ void Watch::notify_findings(const std::shared_ptr<CollectionResult>& result) {
 
 void Watch::notify_report(const model::CollectionRecord& record,
                           const std::shared_ptr<CollectionResult>& result) {
-    model::ProgramInfo program = program_;
-    set_rank(program);
-    enqueue([self = shared_from_this(), record, result, program, figures = stats()] {
+    enqueue([self = shared_from_this(),
+             record,
+             result,
+             program = program_,
+             place = job_rank(),
+             figures = stats()] {
         report::ReportStore once(program, self->settings_.devices.words());
+        once.set_rank(place.rank, place.joined_size());
         once.add(record, std::move(result->found));
         auto report = std::make_shared<model::Report>(once.snapshot(figures));
         for (model::Finding& finding : report->findings) {
