@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -233,27 +234,25 @@ std::vector<EdgeIx> hooks_that_call(const CollapsedGraph& graph,
     return found;
 }
 
-// One reference for each registration: a tensor and its node both refer to a hook of the tensor,
-// and several references may lead to one hook.
+bool is_output_of(const CollapsedGraph& graph, NodeIx tensor, NodeIx node) {
+    return std::ranges::any_of(graph.edges_of(tensor), [&](EdgeIx e) {
+        return graph.targets[e] == node && graph.label_name(e) == "grad_fn";
+    });
+}
+
+// One reference for each registration, which is an item of a dict of hooks. Several references may
+// lead through one dict: a tensor and its node both refer to the dict with the hooks of the tensor.
 std::vector<EdgeIx> without_duplicates(const CollapsedGraph& graph,
                                        const std::vector<EdgeIx>& hooks) {
     std::vector<EdgeIx> result;
-    const auto is_of_node = [&](EdgeIx e) {
-        return std::ranges::any_of(hooks, [&](EdgeIx other) {
-            const NodeIx tensor = graph.edges[other].holder;
-            return graph.targets[other] == graph.targets[e] && tensor != graph.edges[e].holder &&
-                   std::ranges::count(graph.targets_of(tensor), graph.edges[e].holder) != 0;
-        });
-    };
-    const auto is_known = [&](EdgeIx e) {
-        return std::ranges::any_of(result, [&](EdgeIx other) {
-            return graph.edges[other].holder == graph.edges[e].holder &&
-                   graph.targets[other] == graph.targets[e];
-        });
-    };
+    std::map<model::EdgeId, std::size_t> places;  // in `result`, of each item
     for (const EdgeIx e : hooks) {
-        if (!is_of_node(e) && !is_known(e)) {
+        const auto [known, is_new] = places.try_emplace(graph.steps_of(e).back(), result.size());
+        if (is_new) {
             result.push_back(e);
+        } else if (EdgeIx& other = result[known->second];
+                   is_output_of(graph, graph.edges[e].holder, graph.edges[other].holder)) {
+            other = e;  // the program has registered the hook with the tensor
         }
     }
     return result;

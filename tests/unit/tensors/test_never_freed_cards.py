@@ -172,6 +172,39 @@ def test_handles_are_counted_if_a_loop_registers_hooks(only_finding):
         assert (reference() is None) == (number == len(handles))
 
 
+REGISTRATIONS = {
+    "tensor and node": lambda t, hook: [t.register_hook(hook), t.grad_fn.register_hook(hook)],
+    "tensor and pre-hook": lambda t, hook: [
+        t.register_hook(hook),
+        t.grad_fn.register_prehook(hook),
+    ],
+    "node twice": lambda t, hook: [t.grad_fn.register_hook(hook) for _ in range(2)],
+    "tensor twice": lambda t, hook: [t.register_hook(hook) for _ in range(2)],
+    "both lists of a node": lambda t, hook: [
+        t.grad_fn.register_prehook(hook),
+        t.grad_fn.register_hook(hook),
+    ],
+}
+
+
+def register_twice(kind):
+    inner = torch.ones(64, requires_grad=True) * 2
+    output = inner * 3
+    handles = REGISTRATIONS[kind](inner, lambda *_: (output, None)[1])
+    return weakref.ref(output), handles
+
+
+@pytest.mark.parametrize("kind", REGISTRATIONS)
+def test_each_registration_of_a_hook_has_a_handle(only_finding, kind):
+    reference, handles = register_twice(kind)
+    finding = only_finding()
+    assert "keep the 2 handles that registering the " in finding.advice
+    for number, handle in enumerate(handles, 1):
+        handle.remove()
+        gc.collect()
+        assert (reference() is None) == (number == len(handles))
+
+
 def test_parts_of_a_tensor_are_to_be_stacked(only_finding):
     _, cut = uncollectable.part_computed_from_the_tensor()
     finding = only_finding()
