@@ -210,6 +210,34 @@ class _Experiments:
         outputs[0].detach_()
         check(node_of(outputs[0]) == 0, "the node of a detached tensor")
 
+    def stored_gradients(self) -> None:
+        """The gradient of an output, in memory: reading `grad` warns if there is none."""
+        in_tensor, _ = self.layout["node_in_tensor"]
+        leaf = self._leaf()
+        outputs = [leaf * 2, (leaf * 2)[:1], self._custom().apply(leaf)]
+        metas = [self._memory.word(output._cdata + in_tensor) for output in outputs]
+        before = [self._memory.words(meta, _TENSOR_WORDS) for meta in metas]
+        gradients = [self._torch.ones_like(output, requires_grad=False) for output in outputs]
+        for output, gradient in zip(outputs, gradients, strict=True):
+            output.grad = gradient
+            check(gradient._use_count() == 2, "the count of the gradient of an output")
+            check(output.grad is gradient, "the gradient of an output")
+        after = [self._memory.words(meta, _TENSOR_WORDS) for meta in metas]
+        stored = [gradient._cdata for gradient in gradients]
+        places = [
+            i
+            for i in range(_TENSOR_WORDS)
+            if [words[i] for words in after] == stored and len({words[i] for words in before}) == 1
+        ]
+        check(len(places) == 1, "the gradient of an output")
+        (place,) = places
+        self.layout["gradient_in_data"] = (place * WORD, before[0][place])
+        for output, meta, gradient in zip(outputs, metas, gradients, strict=True):
+            output.grad = None
+            check(gradient._use_count() == 1, "the count of a gradient that was removed")
+            word = self._memory.word(meta + place * WORD)
+            check(word == before[0][place], "the gradient of an output that has none")
+
     def unwrapped_nodes(self) -> None:
         """The references of a node without a Python object: `next_functions` and `variable`."""
         leaf = self._leaf()
@@ -421,6 +449,7 @@ _KINDS = (
     ("gradients", ("tensors",)),
     ("nodes", ("tensors",)),
     ("stale_views", ("nodes",)),
+    ("stored_gradients", ("gradients", "stale_views")),
     ("unwrapped_nodes", ("stale_views",)),
     ("copied_slices", ("unwrapped_nodes",)),
     ("saved", ("nodes",)),
@@ -435,6 +464,7 @@ _NAMES = {
     "gradients": "references to gradients",
     "nodes": "references between autograd nodes",
     "stale_views": "the autograd node of a view whose base was modified",
+    "stored_gradients": "gradients of tensors that are not leaves",
     "unwrapped_nodes": "the references of autograd nodes without a Python object",
     "copied_slices": "the autograd node of an operation that changed a view",
     "saved": "tensors saved for backward",

@@ -43,6 +43,10 @@ device::TorchLayout layout_from(const py::dict& found) {
     if (kinds.contains("stale_views")) {
         layout.node_in_tensor = found["node_in_tensor"].cast<std::pair<std::size_t, std::size_t>>();
     }
+    if (kinds.contains("stored_gradients")) {
+        layout.gradient_in_data =
+            found["gradient_in_data"].cast<std::pair<std::size_t, std::uintptr_t>>();
+    }
     if (kinds.contains("unwrapped_nodes")) {
         layout.next_nodes = found["next_nodes"].cast<std::pair<std::size_t, std::size_t>>();
         layout.accumulate_grad =

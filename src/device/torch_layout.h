@@ -26,6 +26,9 @@ struct TorchLayout {
     bool nodes = false;  // reference counts of nodes, and references between nodes
     // Where a tensor stores its autograd data, and where these store the address of its node.
     std::optional<std::pair<std::size_t, std::size_t>> node_in_tensor;
+    // Where the autograd data of a tensor store the address of its gradient, and the word there if
+    // it has none.
+    std::optional<std::pair<std::size_t, std::uintptr_t>> gradient_in_data;
     // In a node: the offset of the vector of the nodes to which it refers, and the size of its
     // elements, which begin with the address of a node. Verified together with the next field.
     std::optional<std::pair<std::size_t, std::size_t>> next_nodes;

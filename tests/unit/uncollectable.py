@@ -265,6 +265,15 @@ def gradient_refers_back():
     return [*refer_to(tensor), reference], lambda: delattr(reference(), "owner")
 
 
+def gradient_of_an_output():
+    """The output does not retain its gradient; the program has assigned it."""
+    output = leaf() * 2
+    output.grad = torch.ones(SIZE)
+    output.grad.owner = output
+    (reference,) = refer_to(output.grad)
+    return [*refer_to(output), reference], lambda: delattr(reference(), "owner")
+
+
 def context_keeps_module():
     module = torch.nn.Linear(8, 8)
     module.output = KeepsModule.apply(module(torch.ones(2, 8)), module) * 2
@@ -332,6 +341,7 @@ NEVER_FREED = {
     view_of_a_parameter: (".transposed", "view-on-its-base"),
     part_computed_from_the_tensor: ("saved:self", "saved-for-backward"),
     gradient_refers_back: (".owner", "gradient-refers-back"),
+    gradient_of_an_output: (".owner", "gradient-refers-back"),
     context_keeps_module: (".module", "context-keeps-output"),
     reentrant_checkpoint: ("closure:data", "closure"),
     checkpoint_without_reentry: ("closure:data", "closure"),

@@ -105,7 +105,7 @@ void TorchHidden::add_tensor(PyObject* tensor) {
     } else if (layout_.node_in_tensor) {
         add_stale_node(tensor);
     }
-    if (layout_.gradients && torch_api::may_read_gradient(torch_, tensor)) {
+    if (layout_.gradients && may_read_gradient(tensor)) {
         refer_to(get(torch_.grad, tensor), "grad", EdgeKind::attribute);
     }
     if (layout_.post_accumulate) {
@@ -119,11 +119,29 @@ void TorchHidden::add_tensor(PyObject* tensor) {
     PyErr_Clear();
 }
 
+// Reading `grad` of a tensor that is not a leaf and does not retain its gradient warns if it has
+// none.
+bool TorchHidden::may_read_gradient(PyObject* tensor) const noexcept {
+    if (torch_api::may_read_gradient(torch_, tensor)) {
+        return true;
+    }
+    if (!layout_.gradient_in_data || !torch_api::may_read_graph(torch_, tensor)) {
+        return false;
+    }
+    const std::uintptr_t data = autograd_data_of(tensor);
+    const auto [offset, none] = *layout_.gradient_in_data;
+    return data != 0 && word_at(data, offset) != none;
+}
+
+std::uintptr_t TorchHidden::autograd_data_of(PyObject* tensor) const noexcept {
+    const std::uintptr_t address = number_of(get(torch_.tensor_cdata, tensor));
+    return address == 0 ? 0 : word_at(address, layout_.node_in_tensor->first);
+}
+
 // Reading `grad_fn` of a view whose base was modified may replace the node. Parameters are modified
 // by their initialization and by each step of an optimizer.
 void TorchHidden::add_stale_node(PyObject* tensor) {
-    const std::uintptr_t address = number_of(get(torch_.tensor_cdata, tensor));
-    const std::uintptr_t data = address == 0 ? 0 : word_at(address, layout_.node_in_tensor->first);
+    const std::uintptr_t data = autograd_data_of(tensor);
     if (const std::uintptr_t node = data == 0 ? 0 : word_at(data, layout_.node_in_tensor->second);
         node != 0) {
         addressed_nodes_.push_back({tensor, node, std::string(kGraphOfTensor), true});

@@ -48,6 +48,9 @@ class TorchHidden {
     void enqueue(PyObject* object);
     void add_tensor(PyObject* tensor);
     void add_stale_node(PyObject* tensor);
+    [[nodiscard]] bool may_read_gradient(PyObject* tensor) const noexcept;
+    // Requires that the layout has `node_in_tensor`. 0 if the tensor has no autograd data.
+    [[nodiscard]] std::uintptr_t autograd_data_of(PyObject* tensor) const noexcept;
     void add_node(PyObject* node);
     void add_saved(PyObject* holder,
                    const std::string& name,

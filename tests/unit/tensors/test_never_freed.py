@@ -370,6 +370,15 @@ def address_of_node(view):
 
 
 @needs_nodes
+@pytest.mark.filterwarnings("error")
+def test_gradients_that_an_output_does_not_have_are_not_read():
+    output = torch.ones(8, requires_grad=True) * 2
+    find()
+    with pytest.warns(UserWarning, match="not a leaf Tensor"):
+        assert output.grad is None
+
+
+@needs_nodes
 def test_node_of_a_view_is_not_replaced():
     base = torch.ones(8, requires_grad=True) * 2
     view = base[:4]
@@ -526,7 +535,7 @@ def test_unreadable_memory_is_noticed(fresh_proof):
     "kind",
     [
         *("node_hooks", "metadata", "packed", "post_accumulate", "standalone_saved"),
-        *("stale_views", "unwrapped_nodes", "copied_slices"),
+        *("stale_views", "unwrapped_nodes", "copied_slices", "stored_gradients"),
     ],
 )
 def test_unverified_kind_is_not_used(fresh_proof, kind):
@@ -540,6 +549,7 @@ def test_unverified_kind_is_not_used(fresh_proof, kind):
         "packed": uncollectable.pack_hook_returns_output,
         "post_accumulate": uncollectable.post_accumulate_grad_hook,
         "standalone_saved": uncollectable.argument_of_checkpoint_keeps_output,
+        "stored_gradients": uncollectable.gradient_of_an_output,
         "stale_views": uncollectable.gradient_with_graph_of_a_layer,
         "unwrapped_nodes": uncollectable.view_of_a_parameter,
         "copied_slices": uncollectable.part_computed_from_the_tensor,
