@@ -70,7 +70,7 @@ class TorchGraph {
 
     // False in a process that has seen a graph with too many nodes (kMostNodes): add_targets() and
     // add() have no effect.
-    [[nodiscard]] static bool may_read() noexcept { return !has_seen_large_graph_; }
+    [[nodiscard]] static bool may_read() noexcept { return !has_seen_large_graph; }
 
     // The nodes that were visited after the first `begin` and before `end`, and those next to them,
     // without the leaves of graphs, which unrelated graphs share.
@@ -92,10 +92,10 @@ class TorchGraph {
 
   private:
     static constexpr std::size_t kMaxSteps = 100'000;
-    static inline bool has_seen_large_graph_ = false;
+    static inline bool has_seen_large_graph = false;
     [[nodiscard]] bool may_go_on() noexcept {
-        has_seen_large_graph_ = has_seen_large_graph_ || nodes_.size() >= kMostNodes;
-        return !has_seen_large_graph_ && steps_ < kMaxSteps;
+        has_seen_large_graph = has_seen_large_graph || nodes_.size() >= kMostNodes;
+        return !has_seen_large_graph && steps_ < kMaxSteps;
     }
 
     struct Node {
