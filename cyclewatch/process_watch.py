@@ -132,16 +132,12 @@ class ProcessWatch:
             return  # a worker that runs both its finalizers and its exit handlers
         self._finished = os.getpid()
         self._finish_watch()
-        if os.getpid() == self._process:
-            is_quiet = self._settings["quiet"]
-            paths = gather_at_exit(
-                self._watch,
-                self._settings["gather"],
-                is_every_rank_watched=True,
-                is_quiet=is_quiet,
-            )
-            for path in paths if not is_quiet else ():
-                _print(f"report of all ranks: {_native.clean_text(path)}")
+        is_quiet = self._settings["quiet"]
+        paths = gather_at_exit(
+            self._watch, self._settings["gather"], is_every_rank_watched=True, is_quiet=is_quiet
+        )
+        for path in paths if not is_quiet else ():
+            _print(f"report of all ranks: {_native.clean_text(path)}")
 
     def _finish_watch(self) -> None:
         _native.stop_calls()
@@ -179,10 +175,22 @@ class ProcessWatch:
         elif hidden:
             self._print_with_paths(hidden_line(hidden), self._watch.report_paths)
         elif not is_child and not is_worker() and (self._is_run or self._is_named):
-            self._print_with_paths(clean_line(report), self._watch.report_paths)
+            self._print_with_paths(clean_line(report) + self._unwatched(), self._watch.report_paths)
             if self._settings["never_freed"] and account is not None:
                 self._print_held_by_c_code(account.holders)
         self._print_snapshot()
+
+    def _unwatched(self) -> str:
+        """Say that child processes are not watched if they have done most of the work."""
+        import resource
+
+        own, children = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        if not self._is_run or children.ru_utime <= own.ru_utime:
+            return ""
+        return (
+            "; not watched: the processes that the program started (CYCLEWATCH=1 watches those "
+            "that run Python)"
+        )
 
     def _print_held_by_c_code(self, holders: list[LiveOwner]) -> None:
         from cyclewatch.heap.scanning import held_by_c_code

@@ -10,7 +10,6 @@ import sys
 
 from cyclewatch import _native
 from cyclewatch.watching.finding_warnings import log
-from cyclewatch.watching.workers import is_worker
 from cyclewatch.wording import prefix
 
 TYPE_CHECKING = False
@@ -34,8 +33,8 @@ def gather_at_exit(
 ) -> list[str]:
     """Publish the last report of this rank; on rank 0, write that of all ranks.
 
-    Does nothing if this process has not initialized torch.distributed for several processes, or if
-    this function was called before. Raises nothing: the report files of the ranks remain.
+    Does nothing if this process is not a rank of several, if it has not imported torch.distributed,
+    or if this function was called before. Raises nothing: the report files of the ranks remain.
 
     Args:
         watch: A stopped watch that writes report files.
@@ -56,7 +55,7 @@ def gather_at_exit(
     _finished = os.getpid()
     try:
         wanted = _seconds() if seconds is None else seconds
-        if not wanted or not _is_rank() or is_worker() or not watch.report_paths:
+        if not wanted or not _is_rank() or not watch.report_paths:
             return []
         if hasattr(sys, "last_value"):
             wanted = 0  # a rank that fails must not delay the end of the job
@@ -112,7 +111,7 @@ def _is_rank() -> bool:
     if not all(os.environ.get(each) for each in ("MASTER_ADDR", "MASTER_PORT")):
         return False
     _, world_size, has_joined = _native.job_rank()
-    return world_size > 1 and has_joined
+    return world_size > 1 and has_joined and "torch.distributed" in sys.modules
 
 
 def _save(report: Report, path: str) -> str:

@@ -35,26 +35,33 @@ _SETTLED_AFTER = 2  # steps, see never_freed()
 # The watches that were active when this list was last used, oldest first.
 _started: list[Watch] = []
 
-# The watch whose report is merged with those of the other ranks at exit, for how many seconds
-# rank 0 waits, and the process.
-_gathered: tuple[Watch, float | None, int] | None = None
+# The watch whose report is merged with those of the other ranks at exit, and for how many seconds
+# rank 0 waits.
+_gathered: tuple[Watch, float | None] | None = None
 
 
 def _gather_at_exit() -> None:
-    if _gathered is not None and _gathered[2] == os.getpid():
+    if _gathered is not None:
         from cyclewatch.ranks.exit_gathering import gather_at_exit
 
-        gather_at_exit(*_gathered[:2])
+        gather_at_exit(*_gathered)
+
+
+def _end_worker() -> None:
+    _native.shutdown()
+    _gather_at_exit()
 
 
 # Handlers run in reverse order, so this one reads the complete report.
 atexit.register(_gather_at_exit)
 # Scans for the last time, delivers queued notifications and completes the report files.
 atexit.register(_native.shutdown)
-_worker_end = WorkerEnd(_native.shutdown)
+_worker_end = WorkerEnd(_end_worker)
 # CPython 3.12 and later warn of a fork in a process that has another thread.
 os.register_at_fork(
-    before=_native.pause_usage_samples, after_in_parent=_native.resume_usage_samples
+    before=_native.before_fork,
+    after_in_parent=_native.after_fork_in_parent,
+    after_in_child=_native.after_fork_in_child,
 )
 
 
@@ -352,7 +359,7 @@ def warn_tensor_cycles(
         on_log=log,
         autopsy=autopsy,
     )
-    _gathered = (watch, gather, os.getpid())
+    _gathered = (watch, gather)
     return watch
 
 
@@ -532,7 +539,8 @@ def start(
             os.fsencode(report_dir) if report_dir is not None else None,
             os.fsencode(report_name),
             replace_report,
-            clean_report and not is_worker(),
+            clean_report,
+            is_worker(),
             exit_scan,
             min_bytes,
             budget,

@@ -110,8 +110,18 @@ void bind_process_watch(py::module_& module) {
         py::arg("handler"),
         "Sets the function that is called with each exception that ends the program or a thread.");
     module.def("stop_calls", &watch::stop_calls, Locked());
-    module.def("pause_usage_samples", &watch::pause_usage_samples, Locked());
-    module.def("resume_usage_samples", &watch::resume_usage_samples, Locked());
+    module.def(
+        "before_fork",
+        [] {
+            watch::pause_usage_samples();
+            watch::Dispatcher::instance().before_fork();
+        },
+        Locked());
+    module.def("after_fork_in_parent", &watch::resume_usage_samples, Locked());
+    module.def(
+        "after_fork_in_child",
+        [] { watch::Dispatcher::instance().after_fork_in_child(); },
+        Locked());
     module.def(
         "offer_failure",
         [] { ::on_exit(&replace_exit_status, nullptr); },

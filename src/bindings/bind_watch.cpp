@@ -62,6 +62,7 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
                         std::string report_name,
                         bool replace_report,
                         bool clean_report,
+                        bool is_worker,
                         bool exit_scan,
                         std::uint64_t min_bytes,
                         double budget,
@@ -84,6 +85,7 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
     settings.report_name = std::move(report_name);
     settings.replace_report = replace_report;
     settings.clean_report = clean_report;
+    settings.is_worker = is_worker;
     settings.exit_scan = exit_scan;
     settings.min_bytes = min_bytes;
     settings.budget = budget;

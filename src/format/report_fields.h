@@ -46,9 +46,9 @@ struct Fields<model::ProgramInfo> {
             "a full collection examined all objects at the end of the watch",
             {.unknown = "if an earlier version wrote the report"}),
         CYCLEWATCH_FIELD(world_size,
-                         "Number of ranks of the job that the process has joined with "
-                         "torch.distributed",
-                         {.unknown = "if it has joined none, or none was found"}),
+                         "Number of ranks of the job: of torch.distributed if the program "
+                         "initialized it, else the environment variable WORLD_SIZE",
+                         {.unknown = "if the process is not a rank: also if a rank started it"}),
         CYCLEWATCH_FIELD(host,
                          "A hash of the name of the machine, of 16 hexadecimal digits, which "
                          "tells the processes of several machines apart",

@@ -324,7 +324,9 @@ std::string missing_ranks_sentence(const model::Report& report) {
     const std::size_t missing = ranks.size();
     const std::string names = base::joined(ranges_of(ranks));
     for (const model::ProgramInfo& process : report.processes) {
-        ranks.insert(process.rank);
+        if (process.rank >= 0) {
+            ranks.insert(process.rank);
+        }
     }
     return "No report from " + base::format_count(missing) + " of " +
            base::counted(ranks.size(), "rank") + " (" + names + ").";

@@ -20,6 +20,7 @@
 #include "python/guards.h"
 #include "python/layout_check.h"
 #include "watch/failure_hooks.h"
+#include "watch/job_rank.h"
 #include "watch/notification_queue.h"
 #include "watch/oom_observer.h"
 #include "watch/program_info.h"
@@ -340,6 +341,7 @@ void Dispatcher::stop(const std::shared_ptr<Watch>& watch) {
         return;
     }
     std::erase(observing_, watch);
+    watch->write_clean_report();
     watch->end();
     if (watches_.empty()) {
         collector::remove();
@@ -358,10 +360,10 @@ void Dispatcher::stop(const std::shared_ptr<Watch>& watch) {
 void Dispatcher::finish(const std::shared_ptr<Watch>& watch) {
     handle_fork();
     if (is_active(watch)) {
-        if (watch->settings().exit_scan && watch->observes_step()) {
+        const bool may_scan = watch->may_scan_at_end(child_, stages_.inherited.objects());
+        if (watch->settings().exit_scan && watch->observes_step() && may_scan) {
             scan_now(watch, kWholeHeap, Clock::now());
         }
-        watch->write_clean_report();
     }
     stop(watch);
 }
@@ -433,6 +435,17 @@ void Dispatcher::handle_fork() {
     }
     update_observing();
     handled_forks_ = number;  // set last, so that the next call retries after an allocation failure
+}
+
+void Dispatcher::after_fork_in_child() {
+    child_ = std::exchange(children_, 0);
+    leave_job();
+    handle_fork();
+    if (!watches_.empty() && !collector::is_under_way_here()) {
+        prepare_heap_walk();
+        stages_.registry.refresh();
+        stages_.inherited.list(stages_.registry);
+    }
 }
 
 bool Dispatcher::is_inherited() noexcept {

@@ -136,6 +136,10 @@ class Dispatcher final : public collector::CollectionListener {
     // have changed.
     void reclassify();
 
+    // Call these when the process forks; the second one in the child, before its code runs.
+    void before_fork() noexcept { ++children_; }
+    void after_fork_in_child();
+
     void on_start(int generation) noexcept override;
     [[nodiscard]] bool wants_unreachable() noexcept override;
     void on_unreachable(const collector::UnreachableSet& unreachable) noexcept override;
@@ -177,6 +181,8 @@ class Dispatcher final : public collector::CollectionListener {
     HeapSearches searches_{stages_};
     bool inherited_ = false;
     unsigned handled_forks_ = 0;
+    unsigned children_ = 0;          // that this process has forked, or the last one of its parent
+    unsigned child_ = 0;             // the number of this process among the children of its parent
     std::thread::id ending_thread_;  // the thread that called end()
 };
 

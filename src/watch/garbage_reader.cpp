@@ -56,11 +56,8 @@ GarbageReading GarbageReader::read(const collector::UnreachableSet& unreachable,
         return result;
     }
 
-    // Find owners among the unreachable objects, and among the objects that only unreachable
-    // objects keep alive.
     device::Detection detection;
-    python::with_world_stopped([&] { detector_.detect(unreachable, registry_, detection); });
-    PyErr_Clear();  // a type whose tp_traverse raises
+    detect(unreachable, detection);
     if (detection.owners.empty()) {
         return result;
     }
@@ -102,10 +99,18 @@ GarbageReading GarbageReader::read(const collector::UnreachableSet& unreachable,
     return result;
 }
 
-bool GarbageReader::has_owners(const collector::UnreachableSet& unreachable) {
-    device::Detection detection;
+void GarbageReader::detect(const collector::UnreachableSet& unreachable,
+                           device::Detection& detection) {
     python::with_world_stopped([&] { detector_.detect(unreachable, registry_, detection); });
     PyErr_Clear();  // a type whose tp_traverse raises
+    std::erase_if(detection.owners, [this](const device::DetectedOwner& owner) {
+        return inherited_.contains(owner.object);
+    });
+}
+
+bool GarbageReader::has_owners(const collector::UnreachableSet& unreachable) {
+    device::Detection detection;
+    detect(unreachable, detection);
     return !detection.owners.empty();
 }
 

@@ -16,6 +16,7 @@
 #include "device/owner_detector.h"
 #include "device/owner_registry.h"
 #include "watch/captured_collection.h"
+#include "watch/inherited_owners.h"
 #include "watch/owner_readings.h"
 #include "watch/search.h"
 #include "watch/suspected_storages.h"
@@ -30,8 +31,11 @@ struct GarbageReading {
 
 class GarbageReader {
   public:
-    GarbageReader(device::OwnerRegistry& registry, const advice::Rules& rules)
-        : registry_(registry), rules_(rules) {}
+    // Ignores the owners in `inherited`.
+    GarbageReader(device::OwnerRegistry& registry,
+                  const advice::Rules& rules,
+                  const InheritedOwners& inherited)
+        : registry_(registry), rules_(rules), inherited_(inherited) {}
 
     // Reads the objects that `search` found unreachable. A scan has a single watch, and skips the
     // storages that this watch has reported, and those that are not settled if `suspects` is not
@@ -45,6 +49,9 @@ class GarbageReader {
     [[nodiscard]] bool has_owners(const collector::UnreachableSet& unreachable);
 
   private:
+    // Finds owners among the unreachable objects, and among the objects that only unreachable
+    // objects keep alive.
+    void detect(const collector::UnreachableSet& unreachable, device::Detection& detection);
     void capture_graph(const collector::UnreachableSet& unreachable,
                        const device::Detection& detection,
                        const OwnerReadings& readings,
@@ -61,6 +68,7 @@ class GarbageReader {
 
     device::OwnerRegistry& registry_;
     const advice::Rules& rules_;
+    const InheritedOwners& inherited_;
     device::OwnerDetector detector_;
     device::ClaimCheck claims_;
     capture::ClusterIdentifier identifier_;

@@ -2,9 +2,13 @@
 #include "watch/job_rank.h"
 
 #include <Python.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -29,6 +33,29 @@ JobRank rank_in_environment() {
     const int rank = variable("RANK");
     const int world_size = variable("WORLD_SIZE");
     return {.rank = rank, .world_size = rank >= 0 && world_size > rank ? world_size : -1};
+}
+
+// Whether the environment with which a process started has the variable RANK. Nothing if it cannot
+// be read.
+std::optional<bool> started_with_rank(const std::string& process) {
+    std::ifstream file("/proc/" + process + "/environ", std::ios::binary);
+    if (!file) {
+        return std::nullopt;
+    }
+    for (std::string variable; std::getline(file, variable, '\0');) {
+        if (variable.starts_with("RANK=")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Whether this process got RANK from its parent, and the parent did not get it from its own: as
+// from torchrun, but not from a rank. Looks once: the parent may end first.
+bool is_launched_rank() {
+    static const bool is_launched = started_with_rank("self").value_or(false) &&
+                                    !started_with_rank(std::to_string(::getppid())).value_or(true);
+    return is_launched;
 }
 
 // A number that a method of C++ returns; -1 if there is none.
@@ -70,36 +97,60 @@ JobRank rank_in_group(PyObject* group) {
     return found.rank >= 0 && found.world_size > found.rank ? found : JobRank();
 }
 
-// Whether torch.distributed was initialized with the environment variables; also after
-// destroy_process_group(), which leaves this name.
-bool has_used_environment(PyObject* names) {
+// Whether torch.distributed is or was initialized with an address: destroy_process_group() leaves
+// this name.
+bool has_address(PyObject* names) {
     PyObject* const method = PyDict_GetItemString(names, "_default_pg_init_method");
-    return method != nullptr && PyUnicode_Check(method) &&
-           PyUnicode_CompareWithASCIIString(method, "env://") == 0;
+    return method != nullptr && PyUnicode_Check(method);
+}
+
+// Protected by StateLock.
+struct State {
+    JobRank last;  // in case the program destroys its process group before the report is written
+    PyObject* inherited_group = nullptr;  // of the parent process; only compared
+    bool inherited_address = false;
+    bool is_forked = false;
+};
+
+State& state() {
+    static State state;
+    return state;
 }
 
 }  // namespace
 
 JobRank job_rank() {
-    // Of torch.distributed, in case the program destroys its process group before the report is
-    // written. Protected by StateLock.
-    static JobRank last;
     const python::ErrorStash stash;
     PyObject* const names = torch_names();
     const python::OwnedRef group = names != nullptr ? default_group(names) : python::OwnedRef();
     PyErr_Clear();
-    const JobRank found = group ? rank_in_group(group.get()) : JobRank();
+    const bool has_group = group && group.get() != state().inherited_group;
+    const JobRank found = has_group ? rank_in_group(group.get()) : JobRank();
     // A program may make a group of one process for itself, whatever its rank in the job.
     if (found.world_size > 1) {
-        last = found;
-        return last;
+        state().last = found;
+        return found;
     }
     JobRank set = rank_in_environment();
     if (set.rank < 0) {
-        return last;
+        return state().last;
     }
-    set.has_joined = last.has_joined || (!group && names != nullptr && has_used_environment(names));
+    const bool had_group =
+        !group && names != nullptr && has_address(names) && !state().inherited_address;
+    const bool is_launched = !state().is_forked && is_launched_rank();
+    set.has_joined = state().last.has_joined || had_group || is_launched;
     return set;
+}
+
+void leave_job() {
+    const python::ErrorStash stash;
+    PyObject* const names = torch_names();
+    const python::OwnedRef group = names != nullptr ? default_group(names) : python::OwnedRef();
+    PyErr_Clear();
+    state() = {.last = {},
+               .inherited_group = group.get(),
+               .inherited_address = names != nullptr && has_address(names),
+               .is_forked = true};
 }
 
 }  // namespace cyclewatch::watch

@@ -10,8 +10,9 @@ namespace cyclewatch::watch {
 struct JobRank {
     int rank = -1;        // -1: this process is not known to be a rank
     int world_size = -1;  // -1: unknown
-    // torch.distributed is or was initialized for several processes. Otherwise, the process may be
-    // one that a rank has started, which inherits RANK and WORLD_SIZE.
+    // A launcher such as torchrun has started the process as a rank, or torch.distributed is or was
+    // initialized for several processes. Otherwise, a rank may have started the process, which
+    // inherits RANK and WORLD_SIZE.
     bool has_joined = false;
 
     // The number of ranks of the job that the process has joined.
@@ -25,5 +26,8 @@ struct JobRank {
 // May change while a watch is active: many programs are watched before they initialize
 // torch.distributed.
 [[nodiscard]] JobRank job_rank();
+
+// Call this in a forked child: it belongs to no job until it initializes torch.distributed itself.
+void leave_job();
 
 }  // namespace cyclewatch::watch

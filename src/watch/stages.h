@@ -6,6 +6,7 @@
 #include "device/owner_registry.h"
 #include "watch/finding_reporter.h"
 #include "watch/garbage_reader.h"
+#include "watch/inherited_owners.h"
 #include "watch/search.h"
 
 namespace cyclewatch::watch {
@@ -14,7 +15,8 @@ struct Stages {
     device::OwnerRegistry registry;
     advice::Rules rules;
     SearchClock clock;
-    GarbageReader reader{registry, rules};
+    InheritedOwners inherited;
+    GarbageReader reader{registry, rules, inherited};
     FindingReporter reporter{rules};
 
     // Call this in a forked child.

@@ -75,7 +75,8 @@ struct Settings {
     std::string report_dir;               // absolute; created when needed, if missing at the start
     std::string report_name;              // without suffix; "": cyclewatch-<script>-<pid>
     bool replace_report = false;          // an existing file of that name may be replaced
-    bool clean_report = false;            // write a report without findings when the watch finishes
+    bool clean_report = false;            // write a report without findings when the watch stops
+    bool is_worker = false;               // of multiprocessing: only if it is a rank of a job
     bool exit_scan = false;               // scan the whole heap when the watch finishes
     std::uint64_t min_bytes = 0;          // smaller findings are counted but not stored
     double budget = 0.01;                 // share of wall time
@@ -222,6 +223,10 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void end();
     // Creates the report file if there is none yet, unless this is a forked child.
     void write_clean_report();
+    // Whether a forked process may be scanned when its watch finishes: the first children of a
+    // process always, the others within the budget. `child`: the number of this child. `objects`:
+    // how many it inherited.
+    [[nodiscard]] bool may_scan_at_end(unsigned child, std::size_t objects) const;
     // The same at the start, if the name of the file is known, so that the report can be followed.
     void begin_report();
     // Records that a scan examined `scope` only, in a watch that exists for this scan.

@@ -174,7 +174,9 @@ def test_files_name_the_ranks_without_a_report(as_rank, tmp_path):
 
 
 def test_process_that_a_rank_has_started_is_not_a_rank(as_rank):
-    helper = as_rank(1, has_joined=False)
+    document = as_rank(1, has_joined=False).to_json()
+    document = document.replace(f'"pid": {os.getpid()}', '"pid": 7')
+    helper = cyclewatch._native.load_report(document.encode(), "helper")
     [process] = helper.processes
     assert (process.rank, process.world_size) == (1, None)
     assert cyclewatch.Report.merge([as_rank(0), helper]).missing_ranks == [1, 2, 3]
@@ -182,6 +184,50 @@ def test_process_that_a_rank_has_started_is_not_a_rank(as_rank):
     assert report.missing_ranks == [2, 3]
     assert not any("several processes" in note for note in report.notes)
     assert not cyclewatch.Report.merge([helper]).missing_ranks
+
+
+FORKED = """
+import os, sys, cyclewatch, torch.distributed as dist
+import torch.testing._internal.distributed.fake_pg
+cyclewatch.warn_tensor_cycles(devices="cpu")
+dist.init_process_group("fake", init_method=sys.argv[1], store=eval(sys.argv[2]), rank=1,
+                        world_size=4)
+if os.fork():
+    os.wait()
+else:
+    print(cyclewatch._native.job_rank(), flush=True)
+    dist.destroy_process_group()
+    print(cyclewatch._native.job_rank(), flush=True)
+    os._exit(0)
+print(cyclewatch._native.job_rank())
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments", [["file:///dev/shm/unused", "None"], ["", "dist.HashStore()"]]
+)
+def test_forked_child_is_not_a_rank(arguments, tmp_path):
+    code = FORKED if arguments[0] else FORKED.replace("init_method=sys.argv[1], ", "")
+    outcome = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env={**os.environ, "RANK": "1", "WORLD_SIZE": "4"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert outcome.stdout.splitlines() == ["(1, 4, False)", "(1, 4, False)", "(1, 4, True)"], (
+        outcome.stderr
+    )
+
+
+def test_rank_without_findings_writes_its_report_when_the_watch_stops(as_rank, tmp_path):
+    as_rank(2)
+    watch = cyclewatch.warn_tensor_cycles(devices="cpu", report_dir=tmp_path, formats="json")
+    watch.stop()
+    assert [Path(path).name for path in watch.report_paths] == [
+        f"cyclewatch-{watch.report().processes[0].script}-rank2-{os.getpid()}.json"
+    ]
+    assert cyclewatch.Report.load(watch.report_paths[0]).processes[0].world_size == 4
 
 
 def test_older_merged_report_and_a_newer_file_are_refused(store, as_rank, tmp_path):

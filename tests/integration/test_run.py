@@ -341,6 +341,20 @@ def test_workers_of_a_watched_program(python, program, tmp_path):
     assert sorted(report.retained_bytes for report in reports) == [4000, 8000, 16000]
 
 
+def test_workers_leave_inherited_cycles_to_their_parent(python, program, tmp_path):
+    """Later workers are scanned within the budget only."""
+    watching = """    cyclewatch.warn_tensor_cycles(devices='cpu', formats='json')
+        gc.disable()
+        leak(4000)
+        for size"""
+    code = WORKER_LEAKS.replace("METHOD", "'fork'").replace("    for size", watching)
+    code = code.replace("(8000, 16000)", "(1, 2, 3, 5, 8, 13)").replace("import m", "import gc, m")
+    program(code)
+    python.start("program.py")
+    reports = [cyclewatch.Report.load(path) for path in tmp_path.glob("cyclewatch-*.json")]
+    assert sorted(report.retained_bytes for report in reports) == [1, 2, 3, 5, 8000]
+
+
 def test_fail_changes_only_a_status_of_zero(python, program):
     program(LEAK)
     outcome = python.run("--fail", "program.py")
