@@ -11,7 +11,7 @@ export interface Program {
     started_at: string; // Start time of the watch, in UTC and ISO 8601 format: '2026-01-31T12:00:00.000Z'.
     strategy: string; // How unreachable objects were found: 'ride-along' or 'heap-scan'.
     unexamined?: string; // The objects that nothing had examined when the report was written; empty if a scan or a full collection examined all objects at the end of the watch; missing if an earlier version wrote the report.
-    world_size?: number; // Number of ranks of the job that the process has joined with torch.distributed; missing if it has joined none, or none was found.
+    world_size?: number; // Number of ranks of the job: of torch.distributed if the program initialized it, else the environment variable WORLD_SIZE; missing if the process is not a rank: also if a rank started it.
     host?: string; // A hash of the name of the machine, of 16 hexadecimal digits, which tells the processes of several machines apart; missing if an earlier version wrote the report.
     elapsed?: number; // Seconds from the start of the watch to the report, or to the end of the watch; missing if an earlier version wrote the report.
 }
