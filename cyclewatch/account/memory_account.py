@@ -423,8 +423,8 @@ def _detaching(path: Path) -> str:
     if not graph:
         return f"{path.remedy}; " if path.remedy else ""
     return (
-        f"if no backward() will use it, store `{carrier}.detach()` instead of `{carrier}`, or its "
-        "`.item()`; "
+        f"if no backward() will use it, store `{carrier}.detach()` instead of `{carrier}`, or, of "
+        "a single value, its `.item()`; "
     )
 
 

@@ -51,9 +51,9 @@ std::vector<std::shared_ptr<model::LiveOwner>> unread_graphs_in(
                each->held_by.front().root.kind != model::RootKind::c_code;
     });
     const auto is_carrier = [](const auto& each) { return !each->held_by.front().root.is_unread; };
-    const auto others = std::ranges::stable_partition(found, is_carrier);
-    if (others.begin() != found.begin()) {
-        found.erase(others.begin(), others.end());
+    const auto others = std::stable_partition(found.begin(), found.end(), is_carrier);
+    if (others != found.begin()) {
+        found.erase(others, found.end());
     }
     return found;
 }

@@ -88,6 +88,17 @@ OwnedRef TorchGraph::saved_in(PyObject* saved) {
     return value && PyObject_IS_GC(value.get()) != 0 ? std::move(value) : OwnedRef();
 }
 
+std::int64_t TorchGraph::sequence_number(PyObject* node) {
+    auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(node));
+    const OwnedRef method = steal(PyObject_GetAttrString(type, "_sequence_nr"));
+    const bool is_native = method && Py_TYPE(method.get()) == &PyMethodDescr_Type;
+    const OwnedRef number = steal(is_native ? PyObject_CallOneArg(method.get(), node) : nullptr);
+    const std::int64_t value =
+        number && PyLong_Check(number.get()) ? PyLong_AsLongLong(number.get()) : -1;
+    PyErr_Clear();
+    return value;
+}
+
 std::vector<PyObject*> TorchGraph::next_of(PyObject* object) {
     std::vector<PyObject*> found;
     const OwnedRef next = read(types_.of(Py_TYPE(object)).next, object);

@@ -7,6 +7,7 @@
 #include <Python.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -54,6 +55,9 @@ class TorchGraph {
     // alive. Callers should therefore pass the result of an operation before the inputs of the
     // operation. Visits at most kMaxSteps nodes in total, some several times.
     void add(PyObject* holder, python::OwnedRef grad_fn, std::vector<OwnerReference>& references);
+
+    // Grows with each operation of a thread; -1 if unknown.
+    [[nodiscard]] static std::int64_t sequence_number(PyObject* node);
 
     // Appends what `node` and the nodes that it leads to keep alive, except for nodes that were
     // visited before. Returns the number of nodes visited.

@@ -2,6 +2,8 @@
 #include "device/readers/readers.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -116,13 +118,28 @@ class TorchReader final : public OwnerReader {
 
     void add_graph_references(std::span<PyObject* const> owners,
                               std::vector<OwnerReference>& references) override {
-        if (runs_backward_elsewhere()) {
+        if (runs_backward_elsewhere() || !TorchGraph::may_read()) {
             return;
         }
-        TorchGraph graph;
-        for (std::size_t i = owners.size(); i > 0; --i) {  // the newest first
-            add_graph(owners[i - 1], graph, references);
+        struct Result {
+            PyObject* owner;
+            OwnedRef grad_fn;
+            std::int64_t number;
+        };
+        const WithoutTorchFunction guard(torch_);
+        std::vector<Result> results;
+        for (PyObject* const owner : guard.entered() ? owners : std::span<PyObject* const>()) {
+            if (OwnedRef grad_fn = graph_of(owner)) {
+                const std::int64_t number = TorchGraph::sequence_number(grad_fn.get());
+                results.push_back({owner, std::move(grad_fn), number});
+            }
         }
+        std::ranges::stable_sort(results, std::ranges::greater(), &Result::number);
+        TorchGraph graph;
+        for (Result& result : results) {
+            graph.add(result.owner, std::move(result.grad_fn), references);
+        }
+        PyErr_Clear();
     }
 
     void add_graph_targets(std::span<PyObject* const> objects,
@@ -143,9 +160,11 @@ class TorchReader final : public OwnerReader {
         // Whether a program or only another graph holds the owner of a graph: the graphs of results
         // of earlier steps are parts of the one that the program holds.
         std::vector<PyObject*> ordered(objects.begin(), objects.end());
-        const auto held_by_graphs = std::ranges::stable_partition(
-            ordered, [&](PyObject* object) { return !is_held_by_cpp_only(object); });
-        const std::size_t held_by_program = ordered.size() - held_by_graphs.size();
+        const auto held_by_graphs =
+            std::stable_partition(ordered.begin(), ordered.end(), [&](PyObject* object) {
+                return !is_held_by_cpp_only(object);
+            });
+        const auto held_by_program = static_cast<std::size_t>(held_by_graphs - ordered.begin());
         for (std::size_t i = 0; i < ordered.size(); ++i) {
             PyObject* const object = ordered[i];
             if (!TorchGraph::may_read() && has_graph(object)) {

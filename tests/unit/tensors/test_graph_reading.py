@@ -4,6 +4,7 @@
 import subprocess
 import sys
 
+import pytest
 import torch
 from running_backward import running_backward
 
@@ -106,3 +107,29 @@ def test_the_advice_on_a_graph_with_too_many_nodes_avoids_the_remainder():
     for verdict, note, growth in accounts_with("detached"):
         assert "autograd graph" not in verdict + note
         assert int(growth) < 30
+
+
+CHAIN = """
+import gc
+import torch, cyclewatch
+
+class Trainer:
+    def __init__(self):
+        self.cell, self.state = torch.nn.GRUCell(64, 64), torch.zeros(256, 64)
+
+trainer = Trainer()
+for step in range(300):
+    trainer.state = trainer.cell(torch.ones(256, 64), trainer.state)
+    if step == COLLECTED:
+        gc.collect()
+print(cyclewatch.memory("cpu").verdict)
+"""
+
+
+@pytest.mark.parametrize("collected", [-1, 150, 299])
+def test_the_account_names_the_newest_holder_of_a_chain_of_steps(collected):
+    """Whatever the ages of the tensors in the collector's lists."""
+    command = [sys.executable, "-c", CHAIN.replace("COLLECTED", str(collected))]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert "held by module global __main__.trainer -> trainer.state.grad_fn; " in done.stdout
+    assert "store `trainer.state.detach()` instead of `trainer.state`" in done.stdout, done.stderr
