@@ -77,6 +77,12 @@ void add_totals(const model::GenerationTotals& each, model::GenerationTotals& su
     sum.freed_bytes += each.freed_bytes;
 }
 
+// False for a process that a rank has started: it has the number of the rank, but does not know the
+// size of the job. Otherwise, either all ranks know it or none (`world_size` is 0).
+bool is_rank(const model::ProgramInfo& process, int world_size) {
+    return process.rank >= 0 && (process.world_size || world_size == 0);
+}
+
 }  // namespace
 
 Merger::Merger(const Sources& sources)
@@ -232,11 +238,12 @@ int Merger::world_size() const {
 }
 
 void Merger::set_missing_ranks() {
-    for (int rank = 0; rank < std::min(world_size(), kMaxRanks); ++rank) {
+    const int size = world_size();
+    for (int rank = 0; rank < std::min(size, kMaxRanks); ++rank) {
         missing_.insert(missing_.end(), rank);
     }
     for (const model::ProgramInfo& process : merged_.processes) {
-        if (process.world_size) {
+        if (is_rank(process, size)) {
             missing_.erase(process.rank);
         }
     }
@@ -247,10 +254,9 @@ void Merger::set_missing_ranks() {
 
 void Merger::note_repeated_ranks() {
     std::map<int, std::size_t> processes;
-    const bool names_ranks = world_size() > 0;
+    const int size = world_size();
     for (const model::ProgramInfo& process : merged_.processes) {
-        const bool is_rank = process.rank >= 0 && (process.world_size || !names_ranks);
-        processes[process.rank] += is_rank ? 1 : 0;
+        processes[process.rank] += is_rank(process, size) ? 1 : 0;
     }
     std::vector<std::string> ranks;
     for (const auto& [rank, count] : processes) {

@@ -48,8 +48,7 @@ class Merger {
     void rename_parts(model::CollectionRecord& record) const;
     // Bounds the size of the accounts, which grows with the number of processes.
     void thin_accounts();
-    // Of the job, whose ranks are the processes that know it: a process that a rank has started
-    // has its rank, but does not. 0 if no process does.
+    // Of the job; 0 if no process knows it.
     [[nodiscard]] int world_size() const;
     // A rank is missing if no report contains it.
     void set_missing_ranks();
