@@ -262,8 +262,8 @@ def warn_tensor_cycles(
     since its last warning, one line is logged and issued as a warning again. Warnings and log
     messages are issued on the main thread, after the collection. A background thread, which does
     not need the GIL, keeps the report ``cyclewatch-<script>-<pid>.html`` up to date.
-    In a rank of a distributed job, the report is also written at exit if there are no findings, so
-    that a merged report counts every rank.
+    In a rank of a distributed job, the report is also written if there are no findings, when the
+    watch stops, so that a merged report counts every rank.
 
     Args:
         devices: "auto" (accelerators if any is usable, else the CPU), "all", or device names such
