@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from weakref import WeakKeyDictionary
 
 from cyclewatch.integrations.training_watch import Training, TrainingWatch
 from cyclewatch.watching.watches import active_watch
@@ -126,8 +127,12 @@ class FabricCallback:
     Fabric has no hook for the start of the training, so this callback starts no watch: start one
     with :func:`cyclewatch.warn_tensor_cycles` or ``CYCLEWATCH=1``. If there are several optimizers,
     the steps of the one that steps most often are counted: of the first one, until another one
-    steps twice in between, for example in the next phase of the training.
+    steps twice in between, for example in the next phase of the training. If Fabric has several of
+    these callbacks, only the first one counts.
     """
+
+    # By optimizer: the callback that was called first.
+    _first: WeakKeyDictionary[Any, FabricCallback] = WeakKeyDictionary()
 
     def __init__(self) -> None:
         """Count from zero."""
@@ -137,6 +142,12 @@ class FabricCallback:
 
     def on_after_optimizer_step(self, strategy: Any, optimizer: Any) -> None:
         """Count a step, and set the step of the watch."""
+        try:
+            first = self._first.setdefault(optimizer, self)
+        except TypeError:  # without weak references
+            first = self
+        if first is not self:
+            return
         stepped = id(optimizer)
         if self._counted not in (None, stepped) and stepped not in self._others:
             self._others.add(stepped)

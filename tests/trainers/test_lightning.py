@@ -309,6 +309,20 @@ def test_fabric_counts_the_steps_of_the_first_optimizer():
     assert [each.step for each in watch.report().collections] == [1, 2, 3]
 
 
+def test_two_callbacks_of_fabric_step_once():
+    """CYCLEWATCH=1 adds one to that of the program."""
+    fabric = lightning.Fabric(accelerator="cpu", callbacks=[FabricCallback(), FabricCallback()])
+    model = torch.nn.Linear(2, 1)
+    model, optimizer = fabric.setup(model, torch.optim.SGD(model.parameters(), 0.1))
+    gc.disable()
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        for _ in range(3):
+            leak_one_kib(0)
+            model(torch.ones(1, 2)).sum().backward()
+            optimizer.step()
+    assert watch.stats.scans == 3
+
+
 def test_fabric_counts_the_steps_of_the_next_phase():
     callback = FabricCallback()
     fabric = lightning.Fabric(accelerator="cpu", callbacks=[callback])
