@@ -8,8 +8,10 @@
 #include <Python.h>
 
 #include <cstddef>
-#include <unordered_set>
+#include <memory>
+#include <unordered_map>
 
+#include "device/owner_reader.h"
 #include "device/owner_registry.h"
 
 namespace cyclewatch::watch {
@@ -17,18 +19,20 @@ namespace cyclewatch::watch {
 class InheritedOwners {
   public:
     // Call this in a forked child, before its code runs. Lists the owners that the collector
-    // tracks; none if their list cannot be read. May throw std::bad_alloc.
+    // tracks, and holds weak references to their storages; lists none if the collector's lists
+    // cannot be read. May throw std::bad_alloc.
     void list(device::OwnerRegistry& registry);
 
-    // An owner that was created in this process, where an inherited one was, counts as inherited.
-    [[nodiscard]] bool contains(PyObject* object) const {
-        return !owners_.empty() && owners_.contains(object);
-    }
+    // False for an owner that was created in this process, where an inherited one was that has been
+    // freed together with its storage.
+    [[nodiscard]] bool contains(PyObject* object) const;
     // The number of objects that the collector tracked.
     [[nodiscard]] std::size_t objects() const noexcept { return objects_; }
 
   private:
-    std::unordered_set<PyObject*> owners_;  // addresses; never dereferenced
+    // By address, which is never dereferenced. Null: unknown, as a reader that is Python code is
+    // not called, or the storage is freed with its owner.
+    std::unordered_map<PyObject*, std::unique_ptr<device::WeakStorage>> owners_;
     std::size_t objects_ = 0;
 };
 
