@@ -148,12 +148,13 @@ class ProcessWatch:
             # No step follows, so nothing needs to settle.
             self._watch._native_watch.find_never_freed(torch_layout(), 0)
         account = None
-        if self._watch.active and not self._settings["no_exit_scan"]:
+        is_child = os.getpid() != self._process
+        # Takes too long for each of many workers.
+        if self._watch.active and not is_child and not self._settings["no_exit_scan"]:
             account = self._record_memory("end")
         self._watch._native_watch.finish()
         self._watch.stop()
         self._print_failures()
-        is_child = os.getpid() != self._process
         if is_child and not self._settings["follow_fork"]:
             return
         report = self._watch.report()
