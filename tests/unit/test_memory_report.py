@@ -148,13 +148,13 @@ def test_only_a_watch_with_report_files_has_a_thread_for_samples(tmp_path):
         assert threads() == before
     with cyclewatch.warn_tensor_cycles(devices="cpu", report_dir=tmp_path):
         assert threads() == before + 1
-    _native.pause_usage_samples()
+    _native.before_fork()
     try:
         assert threads() == before
         with cyclewatch.warn_tensor_cycles(devices="cpu", report_dir=tmp_path):
             assert threads() == before
     finally:
-        _native.resume_usage_samples()
+        _native.after_fork_in_parent()
 
 
 def test_samples_continue_in_the_parent_of_a_fork_and_not_in_the_child(tmp_path):
