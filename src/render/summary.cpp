@@ -324,9 +324,8 @@ std::string missing_ranks_sentence(const model::Report& report) {
     const std::size_t missing = ranks.size();
     const std::string names = base::joined(ranges_of(ranks));
     for (const model::ProgramInfo& process : report.processes) {
-        if (process.rank >= 0) {
-            ranks.insert(process.rank);
-        }
+        // Rank 0 gathers the reports; its own may have been made before the rank was known.
+        ranks.insert(std::max(process.rank, 0));
     }
     return "No report from " + base::format_count(missing) + " of " +
            base::counted(ranks.size(), "rank") + " (" + names + ").";
