@@ -284,7 +284,7 @@ void bind_watch(py::module_& module) {
         },
         Locked(),
         "The rank of this process and the number of ranks, each -1 if unknown, and whether "
-        "torch.distributed is or was initialized for several processes.");
+        "the process has joined a job of several (see JobRank).");
     bind_scan(module);
     bind_account(module);
     module.def("start_watch", &start_watch, Locked());

@@ -49,13 +49,12 @@ class Dispatcher final : public collector::CollectionListener {
     // Starts a watch, and installs the hook if no other watch is active. The error message is a
     // sentence for the user.
     base::Result<std::shared_ptr<Watch>> start(Settings settings);
-    // Stops `watch`, delivers queued notifications, and waits for the report file of `watch`.
-    // Removes the hook if no other watch is active. Idempotent. May leave a Python exception
-    // pending.
+    // Stops `watch`, writes a report without findings if `Settings::clean_report` is set, delivers
+    // queued notifications, and waits for the report file of `watch`. Removes the hook if no other
+    // watch is active. Idempotent. May leave a Python exception pending.
     void stop(const std::shared_ptr<Watch>& watch);
-    // Scans the whole heap if `Settings::exit_scan` is set, writes a report without findings if
-    // `Settings::clean_report` is set, and stops `watch`. The requirements of stop() and scan()
-    // apply.
+    // Scans the whole heap if `Settings::exit_scan` is set and Watch::may_scan_at_end(), and stops
+    // `watch`. The requirements of stop() and scan() apply.
     void finish(const std::shared_ptr<Watch>& watch);
     // Finishes all watches. Call this at interpreter exit. If another thread starts a watch
     // afterwards, that watch is inactive, because nothing would wait for its report.

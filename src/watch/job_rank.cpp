@@ -78,13 +78,15 @@ PyObject* torch_names() {
     return module != nullptr && PyModule_Check(module) ? PyModule_GetDict(module) : nullptr;
 }
 
-// The process group of all ranks; none unless torch.distributed is initialized.
+// The process group of all ranks; none unless torch.distributed is initialized. `names`: may be
+// null.
 python::OwnedRef default_group(PyObject* names) {
-    PyObject* const world = PyDict_GetItemString(names, "_world");
+    PyObject* const world = names == nullptr ? nullptr : PyDict_GetItemString(names, "_world");
     if (world == nullptr || Py_TYPE(world)->tp_getattro != PyObject_GenericGetAttr) {
         return {};
     }
     python::OwnedRef group = python::steal(PyObject_GetAttrString(world, "_default_pg"));
+    PyErr_Clear();
     return group.get() == Py_None ? python::OwnedRef() : std::move(group);
 }
 
@@ -98,9 +100,10 @@ JobRank rank_in_group(PyObject* group) {
 }
 
 // Whether torch.distributed is or was initialized with an address: destroy_process_group() leaves
-// this name.
+// this name. `names`: may be null.
 bool has_address(PyObject* names) {
-    PyObject* const method = PyDict_GetItemString(names, "_default_pg_init_method");
+    PyObject* const method =
+        names == nullptr ? nullptr : PyDict_GetItemString(names, "_default_pg_init_method");
     return method != nullptr && PyUnicode_Check(method);
 }
 
@@ -122,8 +125,7 @@ State& state() {
 JobRank job_rank() {
     const python::ErrorStash stash;
     PyObject* const names = torch_names();
-    const python::OwnedRef group = names != nullptr ? default_group(names) : python::OwnedRef();
-    PyErr_Clear();
+    const python::OwnedRef group = default_group(names);
     const bool has_group = group && group.get() != state().inherited_group;
     const JobRank found = has_group ? rank_in_group(group.get()) : JobRank();
     // A program may make a group of one process for itself, whatever its rank in the job.
@@ -135,8 +137,7 @@ JobRank job_rank() {
     if (set.rank < 0) {
         return state().last;
     }
-    const bool had_group =
-        !group && names != nullptr && has_address(names) && !state().inherited_address;
+    const bool had_group = !group && has_address(names) && !state().inherited_address;
     const bool is_launched = !state().is_forked && is_launched_rank();
     set.has_joined = state().last.has_joined || had_group || is_launched;
     return set;
@@ -145,11 +146,10 @@ JobRank job_rank() {
 void leave_job() {
     const python::ErrorStash stash;
     PyObject* const names = torch_names();
-    const python::OwnedRef group = names != nullptr ? default_group(names) : python::OwnedRef();
-    PyErr_Clear();
+    const python::OwnedRef group = default_group(names);
     state() = {.last = {},
                .inherited_group = group.get(),
-               .inherited_address = names != nullptr && has_address(names),
+               .inherited_address = has_address(names),
                .is_forked = true};
 }
 

@@ -141,8 +141,8 @@ void Watch::count(const CollectionCost& cost) {
         return;
     }
     if (cost.generation > 0) {
-        (void)
-            job_rank();  // remembers it: many programs destroy their process group before the exit
+        // Remembers the rank: many programs destroy their process group before they exit.
+        (void)job_rank();
     }
     if (cost.depth != Depth::none) {
         budget_.searched(counter_->seconds_spent(),

@@ -221,7 +221,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
 
     // Records in the report what nothing has examined when the watch ends.
     void end();
-    // Creates the report file if there is none yet, unless this is a forked child.
+    // Creates the report file if there is none yet and `Settings::clean_report` is set, and if the
+    // name of the file was chosen or this process is a rank of a job. A worker must have joined it.
     void write_clean_report();
     // Whether a forked process may be scanned when its watch finishes: the first children of a
     // process always, the others within the budget. `child`: the number of this child. `objects`:
