@@ -104,6 +104,18 @@ bool stores_attribute(PyCodeObject* code, Py_ssize_t name) noexcept {
     return false;
 }
 
+PyObject* stored_attribute(PyCodeObject* code, Py_ssize_t index) noexcept {
+    const Bytecode bytecode(code);
+    Instruction at;
+    while (bytecode.advance(at)) {
+        if (at.index >= index) {
+            const bool is_store = at.index == index && at.opcode == STORE_ATTR;
+            return is_store ? name_of(code, {.number = at.argument}) : nullptr;
+        }
+    }
+    return nullptr;
+}
+
 bool reads_attribute(const Instruction& at, Py_ssize_t name) noexcept {
     // Unless LOAD_METHOD exists, the lowest bit is set for method calls.
     return at.opcode == LOAD_ATTR && at.argument == (CYCLEWATCH_HAS_LOAD_METHOD ? name : 2 * name);

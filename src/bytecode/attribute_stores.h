@@ -62,6 +62,10 @@ bool visit_stores(PyCodeObject* code, const AttributeName& attribute, Visit&& vi
 // True if an instruction stores attribute number `name`, as in `object.name = value`.
 [[nodiscard]] bool stores_attribute(PyCodeObject* code, Py_ssize_t name) noexcept;
 
+// The name of the attribute that instruction `index` stores, as in `object.name = value`; null if
+// it stores none.
+[[nodiscard]] PyObject* stored_attribute(PyCodeObject* code, Py_ssize_t index) noexcept;
+
 // True if the instruction `at` loads attribute number `name`, unless the loaded value is called
 // immediately.
 [[nodiscard]] bool reads_attribute(const Instruction& at, Py_ssize_t name) noexcept;

@@ -2,6 +2,7 @@
 #include "device/owner_registry.h"
 
 #include "device/readers/readers.h"
+#include "device/readers/torch_threads.h"
 #include "python/guards.h"
 
 namespace cyclewatch::device {
@@ -21,6 +22,13 @@ void OwnerRegistry::refresh() noexcept {
         PyDict_GetItemWithError(PyImport_GetModuleDict(), jax_name_.get()) != nullptr) {
         jax_ = make_jax_reader();
         ++version_;
+    }
+}
+
+void OwnerRegistry::refresh_for_live_owners() noexcept {
+    refresh();
+    if (torch_ != nullptr) {
+        wait_for_assigned_gradients();
     }
 }
 

@@ -23,6 +23,10 @@ class OwnerRegistry {
     // in the "start" callback of each collection and outside of collections, never while the
     // collector frees objects. RUNS PYTHON: no user code.
     void refresh() noexcept;
+    // The same before live owners are listed and read: also waits until no other thread does
+    // anything with a tensor during which the tensor must not be read
+    // (wait_for_assigned_gradients). May release the GIL.
+    void refresh_for_live_owners() noexcept;
 
     // True if there are no readers, so that collections need not be inspected.
     [[nodiscard]] bool empty() const noexcept;

@@ -113,10 +113,12 @@ std::vector<OwnerReference> references_of(device::OwnerRegistry& registry,
     const python::GcPause pause;  // the library may create objects
     std::vector<OwnerReference> found;
     std::vector<device::LibraryReference> references;
+    std::vector<python::OwnedRef> targets;  // another thread may replace a gradient
     for (const HeldOwner& owner : owners) {
         references.clear();
         owner.reader->add_references(owner.object.get(), references);
         for (const device::LibraryReference& reference : references) {
+            targets.push_back(python::borrow(reference.target));
             found.push_back({owner.object.get(), reference});
         }
     }

@@ -112,7 +112,7 @@ WhyAlive why_alive(PyObject* box,
     const python::ErrorStash stash;
     const python::YoungCountGuard young_count;
     if (layout != nullptr) {
-        registry.refresh();
+        registry.refresh_for_live_owners();
         const std::vector<OwnerReference> memory =
             memory_references(registry, PyList_GET_ITEM(box, 0));
         return search_heap(box, paths, caller, true, memory, hidden_references(registry, *layout));
@@ -121,7 +121,7 @@ WhyAlive why_alive(PyObject* box,
     // A search with library references is slower, so it runs only if an unknown reference keeps the
     // object alive.
     if (!answer.paths.empty() && answer.paths.front().root.kind == model::RootKind::c_code) {
-        registry.refresh();
+        registry.refresh_for_live_owners();
         std::vector<OwnerReference> library = library_references(registry);
         const std::vector<OwnerReference> memory =
             memory_references(registry, PyList_GET_ITEM(box, 0));

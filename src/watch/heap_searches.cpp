@@ -99,7 +99,7 @@ void log_objects_made(std::size_t made, Watch& watch) {
 Search HeapSearches::begin(int generation, Watch& watch) {
     watch.forget_freed_storages();
     Search search = stages_.clock.begin(generation);
-    stages_.registry.refresh();
+    stages_.registry.refresh_for_live_owners();
     return search;
 }
 

@@ -150,7 +150,7 @@ std::vector<PyObject*> LiveOwners::objects() const {
 }
 
 LiveOwners find_live_owners(device::OwnerRegistry& registry) {
-    registry.refresh();
+    registry.refresh_for_live_owners();
     // Scan before find() lists the objects, which may make all of them reachable.
     collector::HeapScan dead;
     if (!collector::scan_heap({.generation = 2, .frozen = true}, dead)) {

@@ -2,9 +2,11 @@
 """Threads that create cycles, collect, and start and stop watches; with and without a GIL."""
 
 import json
+from pathlib import Path
 
 import pytest
 
+PROGRAMS = Path(__file__).parent / "programs"
 REFUSED = 78
 
 START = """
@@ -215,6 +217,7 @@ WATCHES = """
 import faulthandler
 import gc
 import json
+from pathlib import Path
 import os
 import sys
 import threading
@@ -304,3 +307,10 @@ def test_watches_during_finalization(interpreter):
 
 def test_holders_are_named_while_eight_threads_change_the_heap(interpreter):
     assert answer_of(interpreter, HOLDERS) == [True, ["['a'][0]"], ["['a'][0]"]]
+
+
+def test_live_owners_are_listed_while_threads_train(torch_interpreter):
+    program = PROGRAMS / "training_in_threads.py"
+    outcome = torch_interpreter.run(program, PYTHONMALLOC="debug")
+    # The tensors of the list, and the leaves that only their graphs hold.
+    assert {int(line) for line in outcome.stdout.split()} == {600}

@@ -68,9 +68,12 @@ std::uint64_t number_of(const OwnedRef& result) noexcept {
 }
 
 bool may_read_graph(const TorchFunctions& torch, PyObject* tensor) noexcept {
-    return call(torch.is_view, tensor).get() != Py_True ||
-           (call(torch.is_inference, tensor).get() == Py_False &&
-            number_of(get(torch.version, tensor)) == 0);
+    if (call(torch.is_view, tensor).get() != Py_True) {
+        return true;
+    }
+    const OwnedRef version = get(torch.version, tensor);
+    PyErr_Clear();  // an inference tensor has no version
+    return version && number_of(version) == 0;
 }
 
 bool may_read_gradient(const TorchFunctions& torch, PyObject* tensor) noexcept {
@@ -110,7 +113,6 @@ constexpr Field kTensorAttributes[] = {
     {&Torch::layout, "layout"},
     {&Torch::is_view, "_is_view"},
     {&Torch::base, "_base", kOptional},
-    {&Torch::is_inference, "is_inference"},
     {&Torch::version, "_version"},
     {&Torch::is_leaf, "is_leaf", kOptional},
     {&Torch::retains_grad, "retains_grad", kOptional},

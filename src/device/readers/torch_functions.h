@@ -42,7 +42,6 @@ struct TorchFunctions {
     OwnedRef is_view;                       // TensorBase._is_view
     OwnedRef base;                          // TensorBase._base (getset); optional
     OwnedRef tensor_bytes;                  // TensorBase.nbytes (getset); optional
-    OwnedRef is_inference;                  // TensorBase.is_inference
     OwnedRef version;                       // TensorBase._version (getset)
     OwnedRef is_leaf;                       // TensorBase.is_leaf (getset); optional
     OwnedRef retains_grad;                  // TensorBase.retains_grad (getset); optional

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "compat/frame_access.h"
 #include "device/readers/plain_attributes.h"
 
 namespace cyclewatch::device {
@@ -28,34 +27,7 @@ bool is_defined_in_python(PyTypeObject* type) {
     return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
 }
 
-bool ends_with(PyObject* text, std::string_view end) {
-    Py_ssize_t size = 0;
-    const char* const bytes = PyUnicode_AsUTF8AndSize(text, &size);
-    return bytes != nullptr &&
-           std::string_view(bytes, static_cast<std::size_t>(size)).ends_with(end);
-}
-
 }  // namespace
-
-bool runs_backward_elsewhere() {
-    struct Search {
-        const PyThreadState* own;
-        bool found = false;
-
-        static void visit(const cyclewatch_thread_reference* reference, void* context) {
-            auto& search = *static_cast<Search*>(context);
-            search.found =
-                search.found || (reference->slot == CYCLEWATCH_THREAD_NAMESPACE &&
-                                 reference->thread != search.own && reference->code != nullptr &&
-                                 ends_with(reference->code->co_name, "_engine_run_backward") &&
-                                 ends_with(reference->code->co_filename, "graph.py"));
-        }
-    };
-    Search search{PyThreadState_Get()};
-    cyclewatch_visit_threads(&Search::visit, &search);
-    PyErr_Clear();
-    return search.found;
-}
 
 const NodeGetters& NodeTypes::of(PyTypeObject* type) {
     const auto [known, is_new] = known_.try_emplace(type);

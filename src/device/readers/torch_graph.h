@@ -40,10 +40,6 @@ class NodeTypes {
 // The value of a getter; null if `getter` is null or raises, as for values that were freed.
 [[nodiscard]] python::OwnedRef read(PyObject* getter, PyObject* object);
 
-// True if a function of another thread calls torch's autograd engine, which frees nodes and what
-// they keep alive without the GIL, so that graphs must not be read.
-[[nodiscard]] bool runs_backward_elsewhere();
-
 // Reads each node once. REQUIRES (everything here): GIL held, __torch_function__ disabled. RUNS
 // PYTHON: no user code; hooks for saved tensors are not called. torch creates a Python object for
 // each node; the object lives as long as the node. May leave a Python error set. May throw

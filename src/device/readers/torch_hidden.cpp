@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "device/readers/plain_attributes.h"
+#include "device/readers/torch_threads.h"
 #include "device/readers/torch_traverse.h"
 #include "python/references.h"
 #include "python/type_traversal.h"

@@ -18,6 +18,7 @@
 #include "device/readers/torch_graph.h"
 #include "device/readers/torch_hidden.h"
 #include "device/readers/torch_references.h"
+#include "device/readers/torch_threads.h"
 #include "python/references.h"
 
 namespace cyclewatch::device {
@@ -157,25 +158,26 @@ class TorchReader final : public OwnerReader {
         TorchGraph graph;
         ReadGraphs known;
         const bool may_read = TorchGraph::may_read();
+        std::vector<OwnedRef> held = tensors_and_nodes(objects, graph);
+        std::vector<OwnedRef> saved = saved_items(objects);
         // Whether a program or only another graph holds the owner of a graph: the graphs of results
         // of earlier steps are parts of the one that the program holds.
-        std::vector<PyObject*> ordered(objects.begin(), objects.end());
         const auto held_by_graphs =
-            std::stable_partition(ordered.begin(), ordered.end(), [&](PyObject* object) {
-                return !is_held_by_cpp_only(object);
+            std::stable_partition(held.begin(), held.end(), [&](const OwnedRef& each) {
+                return !is_held_by_cpp_only(each.get());
             });
-        const auto held_by_program = static_cast<std::size_t>(held_by_graphs - ordered.begin());
-        for (std::size_t i = 0; i < ordered.size(); ++i) {
-            PyObject* const object = ordered[i];
-            if (!TorchGraph::may_read() && has_graph(object)) {
-                if (i < held_by_program) {
+        const auto held_by_program = static_cast<std::size_t>(held_by_graphs - held.begin());
+        for (std::size_t i = 0; i < held.size(); ++i) {
+            PyObject* const object = held[i].get();
+            if (!TorchGraph::may_read()) {
+                if (i < held_by_program && has_graph(object)) {
                     known.unread.push_back(object);
                 }
                 continue;
             }
-            OwnedRef node = TorchGraph::may_read() ? graph_of(object) : OwnedRef();
+            OwnedRef node = graph_of(object);
             const bool is_owner = static_cast<bool>(node);
-            if (!node && TorchGraph::may_read() && graph.is_node(object)) {
+            if (!node && graph.is_node(object)) {
                 node = python::borrow(object);
             }
             if (node) {
@@ -183,8 +185,11 @@ class TorchReader final : public OwnerReader {
                 if (is_owner && i < held_by_program) {
                     known.read.push_back({object, graph.size() - visited, graph.size()});
                 }
-            } else if (torch_.saved_tensor != nullptr) {
-                add_saved_items(object, targets);
+            }
+        }
+        for (const OwnedRef& each : saved) {
+            if (OwnedRef tensor = TorchGraph::saved_in(each.get())) {
+                targets.push_back(std::move(tensor));
             }
         }
         if (!TorchGraph::may_read()) {
@@ -259,20 +264,36 @@ class TorchReader final : public OwnerReader {
         PyErr_Clear();
     }
 
-    // The collector does not track the SavedTensor objects in which Python code keeps tensors, as
-    // torch.utils.checkpoint does.
-    void add_saved_items(PyObject* list, std::vector<OwnedRef>& targets) const {
-        if (!PyList_CheckExact(list)) {
-            return;
+    // Those among `objects`. Strong references, because functions of torch may release the GIL, so
+    // that other threads may free objects.
+    [[nodiscard]] std::vector<OwnedRef> tensors_and_nodes(std::span<PyObject* const> objects,
+                                                          TorchGraph& graph) const {
+        std::vector<OwnedRef> found;
+        for (PyObject* const object : objects) {
+            if (PyType_IsSubtype(Py_TYPE(object), torch_.tensor_base) != 0 ||
+                graph.is_node(object)) {
+                found.push_back(python::borrow(object));
+            }
         }
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
-            const OwnedRef item = python::borrow(PyList_GET_ITEM(list, i));
-            if (item && Py_TYPE(item.get()) == torch_.saved_tensor) {
-                if (OwnedRef tensor = TorchGraph::saved_in(item.get())) {
-                    targets.push_back(std::move(tensor));
+        return found;
+    }
+
+    // The SavedTensor objects in lists. The collector does not track these objects, in which Python
+    // code keeps tensors, as torch.utils.checkpoint does.
+    [[nodiscard]] std::vector<OwnedRef> saved_items(std::span<PyObject* const> objects) const {
+        std::vector<OwnedRef> found;
+        for (PyObject* const list : objects) {
+            if (torch_.saved_tensor == nullptr || !PyList_CheckExact(list)) {
+                continue;
+            }
+            for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+                PyObject* const item = PyList_GET_ITEM(list, i);
+                if (item != nullptr && Py_TYPE(item) == torch_.saved_tensor) {
+                    found.push_back(python::borrow(item));
                 }
             }
         }
+        return found;
     }
 
     // The owners of graphs that add_graph_targets() has read, and of those that it has not.
@@ -311,9 +332,10 @@ class TorchReader final : public OwnerReader {
         });
     }
 
-    // True if C++ code keeps the Python object of a tensor, and only our caller also refers to it.
+    // True if C++ code keeps the Python object of a tensor, and only add_graph_targets() and its
+    // caller also refer to it.
     [[nodiscard]] bool is_held_by_cpp_only(PyObject* object) const {
-        return Py_REFCNT(object) <= 2 &&
+        return Py_REFCNT(object) <= 3 &&
                PyType_IsSubtype(Py_TYPE(object), torch_.tensor_base) != 0 &&
                references_.hidden(object) == 1;
     }
