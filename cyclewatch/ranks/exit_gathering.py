@@ -14,6 +14,8 @@ from cyclewatch.wording import prefix
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cyclewatch._native import Report
     from cyclewatch.watching.watches import Watch
 
@@ -30,6 +32,7 @@ def gather_at_exit(
     seconds: float | None,
     is_every_rank_watched: bool = False,
     is_quiet: bool = False,
+    earlier: Sequence[tuple[int, str]] = (),
 ) -> list[str]:
     """Publish the last report of this rank; on rank 0, write that of all ranks.
 
@@ -45,6 +48,8 @@ def gather_at_exit(
             published anything. Warn if the reports cannot be merged, unless `is_quiet`. The caller
             prints the path; otherwise, it is logged.
         is_quiet: See above.
+        earlier: For each earlier watch of this process that found cycles: their number, and the
+            report file. The merged report names them.
 
     Returns:
         The paths of the merged report; empty on the other ranks.
@@ -60,7 +65,10 @@ def gather_at_exit(
         if hasattr(sys, "last_value"):
             wanted = 0  # a rank that fails must not delay the end of the job
         may_be_alone = seconds is None and not is_every_rank_watched
-        report = _gather(watch.report(), wanted, may_be_alone)
+        own = watch.report()
+        if earlier:
+            own = _native.gathered_report([own], set(), [_note_on(earlier)])
+        report = _gather(own, wanted, may_be_alone)
         paths = [] if report is None else [_save(report, path) for path in watch.report_paths]
         if report is not None and not is_every_rank_watched:
             _log_paths(report, paths)
@@ -70,6 +78,16 @@ def gather_at_exit(
         level = _WARNING if is_expected and not is_quiet else _INFO
         log(level, f"{prefix()}the reports of the ranks were not merged: {error}")
         return []
+
+
+def _note_on(earlier: Sequence[tuple[int, str]]) -> str:
+    found = sum(count for count, _ in earlier)
+    watches = "an earlier watch" if len(earlier) == 1 else f"{len(earlier)} earlier watches"
+    cycles = "1 reference cycle" if found == 1 else f"{found} reference cycles"
+    return (
+        f"On rank {_native.job_rank()[0]}, {watches} of the same process found {cycles}, which "
+        f"this report does not contain: {earlier[0][1]}" + (", ..." if len(earlier) > 1 else "")
+    )
 
 
 def _gather(own: Report, seconds: float, may_be_alone: bool) -> Report | None:

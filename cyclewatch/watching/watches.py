@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cyclewatch.watching.memory_recording import MemoryRecorder, Stack
 
 _LARGEST_STEP = 2**63 - 1
+_MOST_EARLIER = 100
 _SETTLED_AFTER = 2  # steps, see never_freed()
 
 # The watches that were active when this list was last used, oldest first.
@@ -38,13 +39,26 @@ _started: list[Watch] = []
 # The watch whose report is merged with those of the other ranks at exit, and for how many seconds
 # rank 0 waits.
 _gathered: tuple[Watch, float | None] | None = None
+# For each earlier one of this process: the number of cycles, and the report file.
+_earlier: list[tuple[int, str]] = []
 
 
 def _gather_at_exit() -> None:
     if _gathered is not None:
         from cyclewatch.ranks.exit_gathering import gather_at_exit
 
-        gather_at_exit(*_gathered)
+        gather_at_exit(*_gathered, earlier=_earlier)
+
+
+def _replace_gathered(watch: Watch, seconds: float | None) -> None:
+    """Gather the report of `watch` at exit, and only name the findings of the one before it."""
+    global _gathered
+    if _gathered is not None and not _gathered[0].active:
+        earlier, _ = _gathered
+        count = sum(each.status in ("new", "library") for each in earlier.report().findings)
+        if count and len(_earlier) < _MOST_EARLIER:
+            _earlier.append((count, earlier.report_paths[0]))
+    _gathered = (watch, seconds)
 
 
 def _end_worker() -> None:
@@ -58,6 +72,7 @@ atexit.register(_gather_at_exit)
 atexit.register(_native.shutdown)
 _worker_end = WorkerEnd(_end_worker)
 # CPython 3.12 and later warn of a fork in a process that has another thread.
+os.register_at_fork(after_in_child=_earlier.clear)
 os.register_at_fork(
     before=_native.before_fork,
     after_in_parent=_native.after_fork_in_parent,
@@ -332,7 +347,6 @@ def warn_tensor_cycles(
         >>> [os.path.relpath(path) for path in watch.report_paths]
         ['reports/cyclewatch-train-...html']
     """
-    global _gathered
     if gather is not None and not (isinstance(gather, (int, float)) and gather >= 0):
         raise ValueError(f"gather must be a number of seconds, at least 0, not {gather!r}")
     autopsy = None
@@ -359,7 +373,7 @@ def warn_tensor_cycles(
         on_log=log,
         autopsy=autopsy,
     )
-    _gathered = (watch, gather)
+    _replace_gathered(watch, gather)
     return watch
 
 

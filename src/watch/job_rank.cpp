@@ -6,10 +6,12 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "python/guards.h"
@@ -35,26 +37,40 @@ JobRank rank_in_environment() {
     return {.rank = rank, .world_size = rank >= 0 && world_size > rank ? world_size : -1};
 }
 
-// Whether the environment with which a process started has the variable RANK. Nothing if it cannot
-// be read.
-std::optional<bool> started_with_rank(const std::string& process) {
+// Whether the environment with which a process started has the variable `name`. Nothing if it
+// cannot be read.
+std::optional<bool> started_with(const std::string& process, const std::string& name) {
     std::ifstream file("/proc/" + process + "/environ", std::ios::binary);
     if (!file) {
         return std::nullopt;
     }
     for (std::string variable; std::getline(file, variable, '\0');) {
-        if (variable.starts_with("RANK=")) {
+        if (variable.starts_with(name + '=')) {
             return true;
         }
     }
     return false;
 }
 
+// Whether a process runs a Python interpreter. True if that cannot be determined.
+bool runs_python(const std::string& process) {
+    std::error_code error;
+    const auto program = std::filesystem::read_symlink("/proc/" + process + "/exe", error);
+    return error || program.filename().string().starts_with("python");
+}
+
 // Whether this process got RANK from its parent, and the parent did not get it from its own: as
-// from torchrun, but not from a rank. Looks once: the parent may end first.
+// from torchrun, but not from a rank. A rank may set RANK itself, for torch.distributed, before it
+// starts helpers. Therefore, of launchers that are written in Python, only those based on
+// torch.distributed.elastic are known. Looks once: the parent may end first.
 bool is_launched_rank() {
-    static const bool is_launched = started_with_rank("self").value_or(false) &&
-                                    !started_with_rank(std::to_string(::getppid())).value_or(true);
+    static const bool is_launched = [] {
+        const std::string parent = std::to_string(::getppid());
+        return started_with("self", "RANK").value_or(false) &&
+               !started_with(parent, "RANK").value_or(true) &&
+               (started_with("self", "TORCHELASTIC_RUN_ID").value_or(false) ||
+                !runs_python(parent));
+    }();
     return is_launched;
 }
 

@@ -19,7 +19,9 @@ import pytest
 import cyclewatch
 from cyclewatch.ranks import exit_gathering, job_store, report_exchange
 from cyclewatch.ranks.job_store import Published
+from cyclewatch.watching import watches
 
+torch = pytest.importorskip("torch")
 dist = pytest.importorskip("torch.distributed")
 
 PROGRAM = Path(__file__).parent / "programs" / "gathered_ranks.py"
@@ -184,6 +186,21 @@ def test_process_that_a_rank_has_started_is_not_a_rank(as_rank):
     assert report.missing_ranks == [2, 3]
     assert not any("several processes" in note for note in report.notes)
     assert not cyclewatch.Report.merge([helper]).missing_ranks
+
+
+@pytest.mark.parametrize(
+    ("command", "is_rank"), [("exec {}", False), ("{}; true", True)], ids=["python", "shell"]
+)
+def test_process_with_a_rank_is_not_one_if_a_python_program_has_started_it(command, is_rank):
+    """A rank may set RANK itself, for torch.distributed, before it starts helpers."""
+    code = "from cyclewatch import _native; print(_native.job_rank())"
+    outcome = subprocess.run(
+        ["/bin/sh", "-c", "export RANK=1 WORLD_SIZE=4; " + command.format('"$0" -c "$1"')]
+        + [sys.executable, code],
+        capture_output=True,
+        text=True,
+    )
+    assert outcome.stdout.strip() == f"(1, 4, {is_rank})", outcome.stderr
 
 
 FORKED = """
@@ -458,6 +475,37 @@ def test_merged_report_is_as_private_as_those_of_the_ranks_and_replaces_no_file(
     paths = [Path(exit_gathering._save(report, beside)) for _ in range(2)]
     assert [path.name for path in paths] == ["a-all-ranks-1.json", "a-all-ranks-1-2.json"]
     assert [stat.S_IMODE(path.stat().st_mode) for path in paths] == [0o600, 0o600]
+
+
+def test_merged_report_names_earlier_watches_with_findings(store, as_rank, monkeypatch, tmp_path):
+    monkeypatch.setenv("MASTER_ADDR", "localhost")
+    monkeypatch.setenv("MASTER_PORT", "1")
+    monkeypatch.setattr(job_store, "connect", lambda: store)
+    for rank in (1, 0):
+        as_rank(rank)
+        monkeypatch.setattr(exit_gathering, "_finished", 0)
+        monkeypatch.setattr(watches, "_gathered", None)
+        monkeypatch.setattr(watches, "_earlier", [])
+        for leaks in (rank == 1, False):
+            watch = cyclewatch.warn_tensor_cycles(
+                devices="cpu", report_dir=tmp_path, formats="json", gather=1
+            )
+            if leaks:
+                cycle = [torch.zeros(256)]
+                cycle.append(cycle)
+                del cycle
+                gc.collect()
+            watch.stop()
+            if leaks:
+                first = watch.report_paths[0]
+        watches._gather_at_exit()
+    [path] = tmp_path.glob("*-all-ranks-*.json")
+    report = cyclewatch.Report.load(path)
+    assert not report.findings
+    assert [note for note in report.notes if "earlier" in note] == [
+        "On rank 1, an earlier watch of the same process found 1 reference cycle, which this "
+        f"report does not contain: {first}"
+    ]
 
 
 def environment(folder, **variables):
