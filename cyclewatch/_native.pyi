@@ -580,6 +580,7 @@ class AccountRecord:
         lines: Sequence[tuple[str, str, int]],
         signatures: Sequence[str],
         holders: Sequence[LiveOwner],
+        notes: Sequence[str],
     ) -> None: ...
 
 @final

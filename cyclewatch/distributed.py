@@ -109,7 +109,7 @@ def debug_handler() -> DebugHandler:
         handlers = [*default_handlers(), cyclewatch.distributed.debug_handler()]
         torch.distributed.debug.start_debug_server(handlers=handlers)
 
-    torch's ``default_handlers()`` need the package tabulate.
+    torch's debug server needs the packages jinja2 and tabulate.
 
     A rank answers while its main thread waits in a collective operation. The debug server is not
     protected, so a rank whose watch records values (``capture_values=True``) refuses to answer.

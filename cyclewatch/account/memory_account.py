@@ -256,6 +256,7 @@ def _as_record(account: MemoryAccount, occasion: str) -> _native.AccountRecord:
         account._entries,
         [each.signature for each in account.findings],
         account.holders,
+        account.notes,
     )
 
 

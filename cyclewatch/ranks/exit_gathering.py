@@ -62,6 +62,8 @@ def gather_at_exit(
         wanted = _seconds() if seconds is None else seconds
         if not wanted or not _is_rank() or not watch.report_paths:
             return []
+        if not all(os.environ.get(each) for each in ("MASTER_ADDR", "MASTER_PORT")):
+            raise ConnectionError("MASTER_ADDR and MASTER_PORT are not set; merge the report files")
         if hasattr(sys, "last_value"):
             wanted = 0  # a rank that fails must not delay the end of the job
         may_be_alone = seconds is None and not is_every_rank_watched
@@ -126,8 +128,6 @@ def _seconds() -> float:
 
 
 def _is_rank() -> bool:
-    if not all(os.environ.get(each) for each in ("MASTER_ADDR", "MASTER_PORT")):
-        return False
     _, world_size, has_joined = _native.job_rank()
     return world_size > 1 and has_joined and "torch.distributed" in sys.modules
 

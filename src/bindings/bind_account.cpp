@@ -32,7 +32,8 @@ model::MemoryAccount account_of(
     std::string headline,
     const std::vector<std::tuple<std::string, std::string, std::int64_t>>& lines,
     std::vector<std::string> signatures,
-    const SharedParts<model::LiveOwner>& holders) {
+    const SharedParts<model::LiveOwner>& holders,
+    std::vector<std::string> notes) {
     model::MemoryAccount account;
     account.device = std::move(device);
     account.occasion = model::from_word<model::AccountOccasion>(occasion).value();
@@ -45,6 +46,7 @@ model::MemoryAccount account_of(
         account.lines.push_back({.kind = kind, .use = use, .bytes = bytes});
     }
     account.signatures = std::move(signatures);
+    account.notes = std::move(notes);
     for (const auto& holder : holders) {
         account.holders.push_back(*holder);
         account.holders.back().process = 0;  // this process
@@ -94,6 +96,7 @@ void bind_account(py::module_& module) {
              py::arg("lines"),
              py::arg("signatures"),
              py::arg("holders"),
+             py::arg("notes"),
              "`lines`: kind, use and bytes.");
     module.def("account_report",
                &account_report,

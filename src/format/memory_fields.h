@@ -59,6 +59,9 @@ struct Fields<model::MemoryAccount> {
                          "The signatures of the findings for the dead cycles, which are not "
                          "necessarily part of the report"),
         CYCLEWATCH_FIELD(holders, "The largest groups of reachable tensors, largest first"),
+        CYCLEWATCH_FIELD(notes,
+                         "Sentences that describe what was not examined, such as large autograd "
+                         "graphs"),
     };
 };
 

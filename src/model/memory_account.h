@@ -46,6 +46,7 @@ struct MemoryAccount {
     std::vector<MemoryLine> lines;
     std::vector<std::string> signatures;  // of the findings for dead cycles
     std::vector<LiveOwner> holders;       // the largest first
+    std::vector<std::string> notes;       // sentences on what was not examined
 
     friend bool operator==(const MemoryAccount&, const MemoryAccount&) = default;
 };

@@ -469,6 +469,22 @@ def test_rank_0_warns_if_the_store_is_gone(
     assert "does not answer" in record.message
 
 
+@pytest.mark.parametrize(("is_watched", "level"), [(True, "WARNING"), (False, "INFO")])
+def test_job_without_an_address_says_that_nothing_is_merged(
+    as_rank, monkeypatch, tmp_path, caplog, is_watched, level
+):
+    """As with init_method="tcp://..."."""
+    caplog.set_level("INFO", logger="cyclewatch")
+    monkeypatch.setattr(exit_gathering, "_finished", 0)
+    monkeypatch.delenv("MASTER_ADDR", raising=False)
+    own = as_rank(0)
+    watch = SimpleNamespace(report=lambda: own, report_paths=[str(tmp_path / "a.json")])
+    assert exit_gathering.gather_at_exit(watch, None, is_watched) == []
+    [record] = [each for each in caplog.records if "MASTER_ADDR" in each.message]
+    assert record.levelname == level
+    assert "merge the report files" in record.message
+
+
 def test_merged_report_is_as_private_as_those_of_the_ranks_and_replaces_no_file(as_rank, tmp_path):
     beside = str(tmp_path / "a-rank0-1.json")
     report = as_rank(0)

@@ -183,7 +183,7 @@ def test_merged_reports_keep_the_process_of_each_account():
         data = json.loads(GOLDEN.read_text())
         data["processes"][0]["pid"] = pid
         account = dict.fromkeys(("process", "at", "in_use", "total", "peak"), 0)
-        account |= dict.fromkeys(("lines", "signatures", "holders"), ())
+        account |= dict.fromkeys(("lines", "signatures", "holders", "notes"), ())
         account |= {"device": "cpu", "occasion": "end", "step": -1, "source": "", "headline": ""}
         data["memory"] = [account | {"in_use": pid}]
         columns = dict.fromkeys(("steps", "times", "in_use", "allocated", "dead"), [1, 2])

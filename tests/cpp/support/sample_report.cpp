@@ -88,6 +88,7 @@ model::Report make_hostile_report(const std::string& text) {
     account.lines = {{.kind = text, .use = text, .bytes = 1}};
     account.signatures = {text};
     account.holders = {live};
+    account.notes = {text};
     report.memory_steps->front().device = text;
     report.memory_samples->front().device = report.memory_samples->front().source = text;
     model::StorageAddresses& addresses = report.addresses->front();

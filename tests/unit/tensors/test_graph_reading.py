@@ -75,11 +75,13 @@ def train(steps, detached):
 trainer = Trainer()
 train(10, True)
 before = remainder(cyclewatch.memory("cpu"))
+watch = cyclewatch.watch(devices="cpu")
 train(1500, sys.argv[1] == "detached")
 for account in [cyclewatch.memory("cpu"), cyclewatch.memory("cpu")]:
     for note in account.notes:
         assert note in str(account) and html.escape(note) in account._repr_html_()
     assert json.loads(account.to_json())["notes"] == account.notes
+    assert json.loads(watch.report().to_json())["memory"][-1]["notes"] == account.notes
     print(account.verdict, "".join(account.notes), remainder(account) - before >> 20, sep="|")
 """
 

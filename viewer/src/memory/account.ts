@@ -2,6 +2,7 @@
 // The tab "Memory": what the memory in use was used for, with what to do next.
 import { make } from "../page/dom";
 import { counted, formatBytes, formatCount, formatDuration, processName } from "../page/format";
+import { prose } from "../page/text";
 import type { LiveOwner, MemoryAccount, Report } from "../report/schema";
 
 const OCCASIONS: Record<MemoryAccount["occasion"], string> = {
@@ -108,6 +109,7 @@ function section(report: Report, account: MemoryAccount, number: number): HTMLEl
         make("p", { class: "quiet" }, circumstances(report, account)),
         lines(account),
         ...findings(report, account),
+        ...account.notes.map((note) => make("p", {}, ...prose(note))),
         ...(holders.length === 0 ? [] : [make("h3", {}, "Largest reachable tensors"), make("ol", {}, ...holders)]),
     );
 }

@@ -276,6 +276,7 @@ export interface MemoryAccount {
     lines: MemoryLine[]; // What the memory was used for.
     signatures: string[]; // The signatures of the findings for the dead cycles, which are not necessarily part of the report.
     holders: LiveOwner[]; // The largest groups of reachable tensors, largest first.
+    notes: string[]; // Sentences that describe what was not examined, such as large autograd graphs.
 }
 
 // The bytes of the reachable tensors on a device in a census, by category.

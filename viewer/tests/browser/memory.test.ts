@@ -26,6 +26,7 @@ test("the tab shows the verdict, the lines and their sum, and leads to the findi
     const widths = await account.locator(".filled").evaluateAll((all) => all.map((bar) => bar.clientWidth));
     expect(widths).toEqual([...widths].sort((a, b) => b - a));
     expect(widths[3]).toBeGreaterThan(0);
+    expect(await account.getByText("Autograd graphs were not examined. Held by trainer.state.").isVisible()).toBe(true);
     await account.getByRole("link").first().click();
     expect(await page.locator("#finding-1").isVisible()).toBe(true);
 });

@@ -107,7 +107,7 @@ test("an account is as exact as a census, also after the last step", () => {
     const line = (kind: string, mib: number): { kind: string; use: string; bytes: number } => ({ kind, use: "", bytes: mib * MIB });
     const account = (at: number, ...lines: MemoryAccount["lines"]): MemoryAccount => ({
         process: 0, device: "cuda:0", occasion: "request", at, step: at === 4 ? 103 : -1, in_use: 1, total: 0, source: "", peak: 0,
-        headline: "", lines, signatures: [], holders: [],
+        headline: "", lines, signatures: [], holders: [], notes: [],
     });
     const made = report({});
     made.memory = [account(9, line("optimizer state", 12)), account(4, line("optimizer state", 4), line("rest", 1))];
@@ -150,7 +150,7 @@ test("the chart of a CPU shows tensors, and the resident memory only if there ar
 test("the account of an out-of-memory error is shown first", () => {
     const account = (occasion: MemoryAccount["occasion"]): MemoryAccount => ({
         process: 0, device: "cpu", occasion, at: 3, step: 7, in_use: 1, total: 0, source: "", peak: 0,
-        headline: "", lines: [], signatures: [], holders: [],
+        headline: "", lines: [], signatures: [], holders: [], notes: [],
     });
     const made = golden();
     made.memory = [account("end"), account("request"), account("out of memory")];
