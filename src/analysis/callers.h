@@ -25,7 +25,8 @@ namespace cyclewatch::analysis {
 
 // If reference `i` is where a hook for saved tensors (torch.autograd.graph.saved_tensors_hooks)
 // stores the tensor that it was called with, returns the hook; otherwise kNone. The store is a
-// variable or a container of the hook, or an attribute of the object whose method the hook is.
+// variable or a container of the hook, or an attribute of the object that is the hook, or whose
+// method it is.
 [[nodiscard]] NodeIx storing_pack_hook(const CycleView& cycle, std::size_t i);
 
 // True if reference `i` is an item of a dict, list or set that the program has passed to a library

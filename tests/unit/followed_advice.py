@@ -93,6 +93,25 @@ def pack_hook_of_object(advised):
     )
 
 
+class CallableOffload(Offload):
+    def __call__(self, tensor):
+        self.tensors.append(tensor.detach() if self.advised else tensor)
+        return len(self.tensors) - 1
+
+
+def pack_hook_that_is_an_object(advised):
+    offload = CallableOffload(advised)
+    tensor = leaf()
+    with saved_tensors_hooks(offload, offload.unpack):
+        output = tensor.exp()
+    reference = weakref.ref(offload)
+    return (
+        refer_to(output),
+        lambda: check_gradient(tensor, output),
+        lambda: reference().tensors.clear(),
+    )
+
+
 def optimizers_in_hook(advised):
     layer = torch.nn.Linear(SIZE, 1, bias=False)
     optimizers = {p: torch.optim.SGD([p], lr=1.0) for p in layer.parameters()}
@@ -242,6 +261,7 @@ PROGRAMS = {
         "store `tensor.detach()`",
     ),
     pack_hook_of_object: (["[0]"], "saved-for-backward", "store `tensor.detach()`"),
+    pack_hook_that_is_an_object: (["[0]"], "saved-for-backward", "store `tensor.detach()`"),
     optimizers_in_hook: (
         ["closure:optimizers"],
         "closure",
