@@ -25,7 +25,7 @@ void OwnerRegistry::refresh() noexcept {
     }
 }
 
-void OwnerRegistry::refresh_for_live_owners() noexcept {
+void OwnerRegistry::refresh_for_live_owners() {
     refresh();
     if (torch_ != nullptr) {
         wait_for_assigned_gradients();

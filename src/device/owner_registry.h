@@ -26,7 +26,7 @@ class OwnerRegistry {
     // The same before live owners are listed and read: also waits until no other thread does
     // anything with a tensor during which the tensor must not be read
     // (wait_for_assigned_gradients). May release the GIL.
-    void refresh_for_live_owners() noexcept;
+    void refresh_for_live_owners();
 
     // True if there are no readers, so that collections need not be inspected.
     [[nodiscard]] bool empty() const noexcept;

@@ -264,8 +264,8 @@ class TorchReader final : public OwnerReader {
         PyErr_Clear();
     }
 
-    // Those among `objects`. Strong references, because functions of torch may release the GIL, so
-    // that other threads may free objects.
+    // Those among `objects`. Strong references, because reading a node creates and frees objects,
+    // and in other versions of torch, may release the GIL.
     [[nodiscard]] std::vector<OwnedRef> tensors_and_nodes(std::span<PyObject* const> objects,
                                                           TorchGraph& graph) const {
         std::vector<OwnedRef> found;

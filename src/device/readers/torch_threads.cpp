@@ -9,6 +9,7 @@
 
 #include "bytecode/attribute_stores.h"
 #include "compat/frame_access.h"
+#include "python/guards.h"
 
 namespace cyclewatch::device {
 namespace {
@@ -63,9 +64,8 @@ bool runs_backward_elsewhere() {
 void wait_for_assigned_gradients() {
     constexpr int kMostWaits = 2'000;
     for (int i = 0; i < kMostWaits && has_frame_elsewhere(&assigns_gradient); ++i) {
-        PyThreadState* const state = PyEval_SaveThread();
+        const python::GilRelease release;
         std::this_thread::sleep_for(std::chrono::microseconds(100));
-        PyEval_RestoreThread(state);
     }
 }
 

@@ -12,8 +12,8 @@ namespace cyclewatch::device {
 [[nodiscard]] bool runs_backward_elsewhere();
 
 // Waits until no other thread executes `tensor.grad = value`. While torch frees the previous
-// gradient, it releases the GIL, but the tensor still refers to the gradient. Releases the GIL
-// while it waits, for at most 0.2 s.
+// gradient, it releases the GIL, but the tensor still refers to the gradient. Releases the GIL and
+// StateLock while it waits, for about 0.2 s at most.
 void wait_for_assigned_gradients();
 
 }  // namespace cyclewatch::device
