@@ -56,7 +56,7 @@ def _replace_gathered(watch: Watch, seconds: float | None) -> None:
     if _gathered is not None and not _gathered[0].active:
         earlier, _ = _gathered
         count = sum(each.status in ("new", "library") for each in earlier.report().findings)
-        if count and len(_earlier) < _MOST_EARLIER:
+        if count and earlier.report_paths and len(_earlier) < _MOST_EARLIER:
             _earlier.append((count, earlier.report_paths[0]))
     _gathered = (watch, seconds)
 
