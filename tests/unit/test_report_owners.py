@@ -324,7 +324,7 @@ def test_accounts_contain_addresses(device, watch):
     kept = device.allocate(4 * MIB)
     Cache(device.allocate(2 * MIB))
     scan, owners = cyclewatch.scan(devices="cuda"), cyclewatch.live_owners(devices="cuda")
-    account = ["cuda:0", "out of memory", 1, None, "torch", None, "headline", [], [], owners]
+    account = ["cuda:0", "out of memory", 1, None, "torch", None, "headline", [], [], owners, []]
     account = _native.AccountRecord(*account)
     for base in (scan, watch.report()):
         report = _native.account_report(base, scan, scan.findings, owners, account)
