@@ -217,7 +217,6 @@ WATCHES = """
 import faulthandler
 import gc
 import json
-from pathlib import Path
 import os
 import sys
 import threading

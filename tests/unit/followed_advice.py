@@ -80,29 +80,23 @@ class Offload:
         return self.tensors[number]
 
 
+class CallableOffload(Offload):
+    __call__ = Offload.pack
+
+
 def pack_hook_of_object(advised):
     offload = Offload(advised)
-    tensor = leaf()
-    with saved_tensors_hooks(offload.pack, offload.unpack):
-        output = tensor.exp()
-    reference = weakref.ref(offload)
-    return (
-        refer_to(output),
-        lambda: check_gradient(tensor, output),
-        lambda: reference().tensors.clear(),
-    )
-
-
-class CallableOffload(Offload):
-    def __call__(self, tensor):
-        self.tensors.append(tensor.detach() if self.advised else tensor)
-        return len(self.tensors) - 1
+    return with_hooks_of(offload, offload.pack)
 
 
 def pack_hook_that_is_an_object(advised):
     offload = CallableOffload(advised)
+    return with_hooks_of(offload, offload)
+
+
+def with_hooks_of(offload, pack):
     tensor = leaf()
-    with saved_tensors_hooks(offload, offload.unpack):
+    with saved_tensors_hooks(pack, offload.unpack):
         output = tensor.exp()
     reference = weakref.ref(offload)
     return (
