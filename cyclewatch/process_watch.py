@@ -158,7 +158,7 @@ class ProcessWatch:
         if is_child and not self._settings["follow_fork"]:
             return
         report = self._watch.report()
-        findings = [each for each in report.findings if each.status in ("new", "library")]
+        findings = finding_warnings.reported_findings(report)
         if self._settings["fail"] and any(map(_fails, findings)):
             _native.fail(FAILED)
         if self._settings["quiet"]:

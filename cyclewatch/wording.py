@@ -84,7 +84,7 @@ def clean_line(report: Report) -> str:
     """One line about a run without new findings: what was watched, and what was not examined."""
     stats = report.stats
     skipped = stats.skipped.get(_NOT_SEARCHED, 0)
-    collections = _counted(stats.collections, "collection")
+    collections = counted(stats.collections, "collection")
     if skipped:
         watched = f"{stats.collections - skipped:,} of {collections} searched within the budget"
     else:
@@ -106,7 +106,8 @@ def hidden_line(findings: list[Finding]) -> str:
     return f"{prefix()}{headline}{more} Use --never-freed for a report with the details."
 
 
-def _counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """The number and the noun, in the plural if needed."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 

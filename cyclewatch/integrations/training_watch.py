@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from cyclewatch import _native
 from cyclewatch.watching import watches
-from cyclewatch.watching.finding_warnings import log
+from cyclewatch.watching.finding_warnings import log, reported_findings
 from cyclewatch.wording import clean_line
 
 TYPE_CHECKING = False
@@ -125,7 +125,7 @@ def _ignore(step: int) -> None:
 
 def _log_result(watch: watches.Watch) -> None:
     report = watch.report()
-    findings = [each for each in report.findings if each.status in ("new", "library")]
+    findings = reported_findings(report)
     lines = [f"cyclewatch: {findings[0].headline.rstrip('.')}" if findings else clean_line(report)]
     lines += [f"report: {path}" for path in watch.report_paths]
     log(_WARNING if findings else _INFO, "; ".join(map(_native.clean_text, lines)))

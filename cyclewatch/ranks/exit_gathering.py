@@ -9,8 +9,8 @@ import os
 import sys
 
 from cyclewatch import _native
-from cyclewatch.watching.finding_warnings import log
-from cyclewatch.wording import prefix
+from cyclewatch.watching.finding_warnings import log, reported_findings
+from cyclewatch.wording import counted, prefix
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,8 +62,6 @@ def gather_at_exit(
         wanted = _seconds() if seconds is None else seconds
         if not wanted or not _is_rank() or not watch.report_paths:
             return []
-        if not all(os.environ.get(each) for each in ("MASTER_ADDR", "MASTER_PORT")):
-            raise ConnectionError("MASTER_ADDR and MASTER_PORT are not set; merge the report files")
         if hasattr(sys, "last_value"):
             wanted = 0  # a rank that fails must not delay the end of the job
         may_be_alone = seconds is None and not is_every_rank_watched
@@ -85,10 +83,10 @@ def gather_at_exit(
 def _note_on(earlier: Sequence[tuple[int, str]]) -> str:
     found = sum(count for count, _ in earlier)
     watches = "an earlier watch" if len(earlier) == 1 else f"{len(earlier)} earlier watches"
-    cycles = "1 reference cycle" if found == 1 else f"{found} reference cycles"
     return (
-        f"On rank {_native.job_rank()[0]}, {watches} of the same process found {cycles}, which "
-        f"this report does not contain: {earlier[0][1]}" + (", ..." if len(earlier) > 1 else "")
+        f"On rank {_native.job_rank()[0]}, {watches} of the same process found "
+        f"{counted(found, 'reference cycle')}, which this report does not contain: {earlier[0][1]}"
+        + (", ..." if len(earlier) > 1 else "")
     )
 
 
@@ -115,7 +113,7 @@ def _gather(own: Report, seconds: float, may_be_alone: bool) -> Report | None:
 
 
 def _log_paths(report: Report, paths: list[str]) -> None:
-    has_findings = any(each.status in ("new", "library") for each in report.findings)
+    has_findings = bool(reported_findings(report))
     for path in paths:
         log(
             _WARNING if has_findings else _INFO,

@@ -67,7 +67,7 @@ def connect() -> Store:
     if not host or not port.isdecimal():
         raise ConnectionError(
             "the job's store is unknown, because MASTER_ADDR and MASTER_PORT are not set; pass a "
-            "store"
+            "store, or merge the report files"
         )
     address = f"{host}:{port}"
     _require_answer(host, int(port), address)

@@ -13,11 +13,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cyclewatch._native import Finding
+    from cyclewatch._native import Finding, Report
 
 _INFO, _WARNING, _ERROR = 20, 30, 40  # levels of logging, which is imported late
 # The file name of warnings whose reference to cut has no known location.
 _NO_FILE = "<garbage collection>"
+
+
+def reported_findings(report: Report) -> list[Finding]:
+    """The findings that warnings and the lines at exit are about: no known or ignored ones."""
+    return [each for each in report.findings if each.status in ("new", "library")]
 
 
 def warn(finding: Finding, report_path: str | None, again: bool) -> None:

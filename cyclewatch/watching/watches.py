@@ -14,7 +14,7 @@ from cyclewatch.proofs.torch_layout import note_search, require_gil, torch_layou
 from cyclewatch.settings.arguments import REPEATS, check_boolean, integer_in, names_in
 from cyclewatch.settings.configuration import read_configuration
 from cyclewatch.settings.kinds import is_share
-from cyclewatch.watching.finding_warnings import log, warn
+from cyclewatch.watching.finding_warnings import log, reported_findings, warn
 from cyclewatch.watching.step_numbers import notify
 from cyclewatch.watching.workers import WorkerEnd, is_worker
 
@@ -55,7 +55,7 @@ def _replace_gathered(watch: Watch, seconds: float | None) -> None:
     global _gathered
     if _gathered is not None and not _gathered[0].active:
         earlier, _ = _gathered
-        count = sum(each.status in ("new", "library") for each in earlier.report().findings)
+        count = len(reported_findings(earlier.report()))
         if count and earlier.report_paths and len(_earlier) < _MOST_EARLIER:
             _earlier.append((count, earlier.report_paths[0]))
     _gathered = (watch, seconds)
@@ -71,8 +71,8 @@ atexit.register(_gather_at_exit)
 # Scans for the last time, delivers queued notifications and completes the report files.
 atexit.register(_native.shutdown)
 _worker_end = WorkerEnd(_end_worker)
-# CPython 3.12 and later warn of a fork in a process that has another thread.
 os.register_at_fork(after_in_child=_earlier.clear)
+# CPython 3.12 and later warn of a fork in a process that has another thread.
 os.register_at_fork(
     before=_native.before_fork,
     after_in_parent=_native.after_fork_in_parent,

@@ -86,12 +86,11 @@ NodeIx storing_pack_hook(const CycleView& cycle, std::size_t i) {
     }
     std::size_t k = cycle.outside_containers(i);
     if (is_attribute(cycle.graph, cycle.edges[k])) {
-        const NodeIx object = cycle.holder(k);
-        k = cycle.previous(k);
-        if (is_pack_hook(cycle, k)) {  // an object with __call__()
-            return origin_of(cycle.graph, object) == Origin::user ? object : NodeIx{kNone};
-        }
-        if (cycle.graph.label_name(cycle.edges[k]) != "__self__" && !is_captured(cycle, k)) {
+        const std::size_t before = cycle.previous(k);
+        const bool is_own_hook = is_pack_hook(cycle, before);  // an object with __call__()
+        k = is_own_hook ? k : before;
+        if (!is_own_hook && cycle.graph.label_name(cycle.edges[k]) != "__self__" &&
+            !is_captured(cycle, k)) {
             return kNone;
         }
     } else if (!is_captured(cycle, k)) {
