@@ -49,8 +49,7 @@ class Memory:
         findings: The findings for the dead, the frozen and the never freed cycles.
         torch: What torch's allocator has reserved; None on the CPU, or if unknown.
         owners: The reachable tensors, grouped by type, shape, dtype and path, largest first.
-        unread_graphs: Why autograd graphs were not read: "backward" (another thread runs a backward
-            pass), "too many nodes" or "".
+        unread_graphs: A sentence about autograd graphs that were not read; "" if all were.
         graph_holders: The groups of `owners` that hold graphs with too many nodes, if known.
         usual_rest: How large a remainder is normal on the CPU, for the libraries that are loaded.
         peak: The largest resident memory of the process, on the CPU; None if unknown.

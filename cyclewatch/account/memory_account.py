@@ -30,8 +30,10 @@ from cyclewatch.account.memory_lines import (
     byte_table,
     cuda_entries,
     key_of,
+    names_of,
     process_entries,
     similar_paths,
+    unread_words,
 )
 from cyclewatch.code.code_roots import update_roots
 from cyclewatch.settings.configuration import read_configuration
@@ -81,11 +83,6 @@ _IN_SENTENCES = {
 _OF_GRAPH = ("saved for backward", "activation")
 # Lines to which the tensors of graphs that were not read belong.
 _OF_UNREAD_GRAPH = (*_OF_GRAPH, HELD_BY_CPP, CPP_ONLY, REST)
-_UNREAD_GRAPHS = {
-    "backward": "another thread was running a backward pass",
-    "too many nodes": "this process has had autograd graphs with more than 10,000 nodes",
-}
-_MAX_NAMED_GRAPHS = 2
 
 
 class MemoryAccount:
@@ -134,7 +131,7 @@ class MemoryAccount:
         self._usual_rest = memory.usual_rest
         self.notes: list[str] = []
         if memory.unread_graphs:
-            self.notes.append(_unread_words(memory.unread_graphs, memory.graph_holders))
+            self.notes.append(unread_words(memory))
         self.in_use, self.total, self.source = memory.in_use, memory.limit, memory.source
         if use is not None:
             self.in_use, self.total, self.source = use.in_use, use.total, use.source
@@ -429,18 +426,6 @@ def _detaching(path: Path) -> str:
     )
 
 
-def _names_of(holders: Sequence[LiveOwner]) -> str:
-    names = [f"{each.held_by[0]}{similar_paths(each)}" for each in holders[:_MAX_NAMED_GRAPHS]]
-    more = len(holders) - len(names)
-    return " and ".join(names) + (f" (and {more} more)" if more else "")
-
-
-def _unread_words(reason: str, holders: Sequence[LiveOwner]) -> str:
-    """What was not examined, and where it is."""
-    where = f" Held by {_names_of(holders)}." if holders else ""
-    return f"Tensors saved by autograd were not examined: {_UNREAD_GRAPHS[reason]}.{where}"
-
-
 def _graph_step(holders: Sequence[LiveOwner]) -> str:
     """How to free the tensors of graphs that were not read."""
     is_single = len(holders) == 1
@@ -451,7 +436,7 @@ def _graph_step(holders: Sequence[LiveOwner]) -> str:
         if _is_single_value(holders[0]):
             step += ", or its `.item()`"
     return (
-        f"{_names_of(holders)} {words} too large to be examined, which may keep the tensors of "
+        f"{names_of(holders)} {words} too large to be examined, which may keep the tensors of "
         f"earlier steps: if no backward() will use it, {step}"
     )
 

@@ -11,7 +11,7 @@ from cyclewatch.account.gpu_processes import process_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from cyclewatch._native import DeviceRecord, Finding, LiveOwner
     from cyclewatch.account.device_use import TorchUse
@@ -22,6 +22,7 @@ FRAGMENTED, CACHED, PENDING, CPP_ONLY = "fragmented", "cached", "pending", "C++ 
 HELD_BY_CPP = "held by C++"  # a category of tensors
 PROCESSES, OTHERS, REST = "processes", "others", "rest"
 _MOST_PROCESSES = 4  # that are named
+_MAX_NAMED_GROUPS = 2
 FRAGMENTED_STEP = (
     "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or allocate the largest tensors first"
 )
@@ -223,6 +224,20 @@ def never_freed_words(memory: Memory) -> str:
     return (
         f"never freed: dead in {memory.never_freed_cycles} cycle{plural} hidden from the collector"
     )
+
+
+def names_of(groups: Sequence[LiveOwner]) -> str:
+    """What holds the first groups, and the number of further ones. All must have paths."""
+    names = [f"{each.held_by[0]}{similar_paths(each)}" for each in groups[:_MAX_NAMED_GROUPS]]
+    more = len(groups) - len(names)
+    return " and ".join(names) + (f" (and {more} more)" if more else "")
+
+
+def unread_words(memory: Memory) -> str:
+    """Which autograd graphs were not examined, and what holds them; "" if all were."""
+    holders = memory.graph_holders
+    where = f" Held by {names_of(holders)}." if holders else ""
+    return memory.unread_graphs and memory.unread_graphs + where
 
 
 def rest_words(device: str) -> str:

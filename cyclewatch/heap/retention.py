@@ -153,7 +153,8 @@ def live_owners(
 
     Tensors form a group if their types, devices, shapes, dtypes and paths are equal. The comparison
     of paths ignores indexes, and the keys of dicts with more than 64 keys. Tensors that a
-    collection would free are omitted; :func:`scan` finds those tensors::
+    collection would free are omitted; :func:`scan` finds those tensors. A warning is logged if
+    autograd graphs, and thus the tensors saved in them, were not examined::
 
         for owner in cyclewatch.live_owners():
             print(owner.nbytes, owner.count, owner.type, owner.category, owner.held_by[0])
@@ -183,7 +184,11 @@ def live_owners(
     top = integer_in("top", top, 1)
     min_bytes = integer_in("min_bytes", min_bytes, 0)
     names = device_names(devices, device)
-    owners = _native.live_owners(names, min_bytes, top)
+    owners, unread_graphs = _native.live_owners(names, min_bytes, top)
+    if unread_graphs:
+        from cyclewatch.watching.finding_warnings import log
+
+        log(_WARNING, unread_graphs)
     if is_held_by_c_code(
         path for owner in owners for path in owner.held_by if path.remedy is None or path.cut
     ):
@@ -195,7 +200,7 @@ def live_owners(
             f"{_owner_in_c_code('them')}.",
         )
     if not owners and min_bytes > 0:
-        _log_smaller(_native.live_owners(names, 0, _MAX_GROUPS), min_bytes)
+        _log_smaller(_native.live_owners(names, 0, _MAX_GROUPS)[0], min_bytes)
     return owners
 
 

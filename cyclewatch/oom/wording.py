@@ -18,6 +18,7 @@ from cyclewatch.account.memory_lines import (
     process_entries,
     rest_words,
     similar_paths,
+    unread_words,
 )
 from cyclewatch.wording import owner_lines
 
@@ -47,9 +48,10 @@ def oom_headline(memory: Memory) -> str:
         parts.append(f"{format_bytes(memory.rest)} {rest_words(memory.device)}")
     limit = "" if memory.limit is None else f" of {format_bytes(memory.limit)}"
     in_use = f"{format_bytes(memory.in_use)}{limit} in use"
+    unread = unread_words(memory)
     return (
         f"out of memory on {memory.device}: {requested}{in_use}, of which {'; '.join(parts)}"
-        f"{_fragmentation(memory)}"
+        f"{_fragmentation(memory)}{unread and f'. {clean_text(unread)}'}"
     )
 
 

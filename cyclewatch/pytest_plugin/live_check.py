@@ -94,7 +94,7 @@ def _failure(
     # Paths begin at the fixtures themselves, not at pytest's records of their values.
     ignored += [result for _, result in results]
     fixtures = [(name, result[0]) for name, result in results]
-    owners = _native.live_owners(
+    owners, _ = _native.live_owners(
         list(settings.devices), known=known, ignored=ignored, fixtures=fixtures
     )
     grown = sum(owner.nbytes for owner in owners) + sum(known.sizes.values()) - before

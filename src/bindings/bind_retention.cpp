@@ -118,13 +118,13 @@ void bind_growing_owner(py::module_& module) {
         });
 }
 
-std::vector<std::shared_ptr<model::LiveOwner>> live_owners(const std::vector<std::string>& devices,
-                                                           std::uint64_t min_bytes,
-                                                           std::optional<std::size_t> top,
-                                                           bool show_keys,
-                                                           watch::ReportedStorages* known,
-                                                           const py::list& ignored,
-                                                           const py::list& fixtures) {
+py::tuple live_owners(const std::vector<std::string>& devices,
+                      std::uint64_t min_bytes,
+                      std::optional<std::size_t> top,
+                      bool show_keys,
+                      watch::ReportedStorages* known,
+                      const py::list& ignored,
+                      const py::list& fixtures) {
     watch::CensusSettings settings;
     settings.devices = selected(devices);
     settings.min_bytes = min_bytes;
@@ -139,10 +139,11 @@ std::vector<std::shared_ptr<model::LiveOwner>> live_owners(const std::vector<std
         settings.fixtures.push_back({.value = fixture[1].ptr(), .name = fixture[0].ptr()});
     }
     std::vector<std::shared_ptr<model::LiveOwner>> owners;
-    for (model::LiveOwner& owner : watch::Dispatcher::instance().live_owners(settings)) {
+    watch::LiveGroups live = watch::Dispatcher::instance().live_owners(settings);
+    for (model::LiveOwner& owner : live.groups) {
         owners.push_back(std::make_shared<model::LiveOwner>(std::move(owner)));
     }
-    return owners;
+    return py::make_tuple(std::move(owners), std::move(live.unread_graphs));
 }
 
 void bind_storages(py::module_& module) {
@@ -208,7 +209,8 @@ void bind_retention(py::module_& module) {
         py::arg("known") = py::none(),
         py::arg("ignored") = py::list(),
         py::arg("fixtures") = py::list(),
-        "Groups the reachable owners that the collector tracks, and returns the groups. `known`: "
+        "Groups the reachable owners, and returns the groups and a sentence about the autograd "
+        "graphs that were not read, or ''. `known`: "
         "storages to omit. `ignored`: paths through these objects are ignored; owners without "
         "another path are omitted. `fixtures`: names and values of pytest's fixtures.");
     module.def(

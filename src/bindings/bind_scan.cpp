@@ -58,18 +58,6 @@ std::vector<std::shared_ptr<model::LiveOwner>> unread_graphs_in(
     return found;
 }
 
-const char* words_for(device::UnreadGraphs::Reason reason) {
-    switch (reason) {
-        case device::UnreadGraphs::Reason::none:
-            break;
-        case device::UnreadGraphs::Reason::backward:
-            return "backward";
-        case device::UnreadGraphs::Reason::too_many_nodes:
-            return "too many nodes";
-    }
-    return "";
-}
-
 // For cyclewatch.dump_snapshot() and Census.save().
 void bind_lists(py::module_& module) {
     module.def(
@@ -160,7 +148,7 @@ void bind_never_freed(py::module_& module) {
                                                            settle,
                                                            census);
             return py::make_tuple(std::make_shared<model::Report>(std::move(report)),
-                                  shared(std::move(live)));
+                                  shared(std::move(live.groups)));
         },
         Locked(),
         py::arg("devices"),
@@ -192,7 +180,11 @@ void bind_scan(py::module_& module) {
                 watch::CensusSettings census;
                 census.top = live_owners;
                 census.show_keys = false;
-                report->live_owners = Dispatcher::instance().live_owners(census);
+                watch::LiveGroups live = Dispatcher::instance().live_owners(census);
+                report->live_owners = std::move(live.groups);
+                if (!live.unread_graphs.empty()) {
+                    report->notes.push_back(std::move(live.unread_graphs));
+                }
                 report->censuses = {{model::CensusTime{.at = report->stats.elapsed}}};
                 report::append_addresses(*report->live_owners, *report);
             }
@@ -216,11 +208,11 @@ void bind_scan(py::module_& module) {
             const device::TorchLayout found = layout ? layout_from(*layout) : device::TorchLayout();
             watch::MemoryUse use = Dispatcher::instance().memory_use(
                 scan_settings(devices, read_source), std::move(census), layout ? &found : nullptr);
-            const auto live = shared(std::move(use.live));
+            const auto live = shared(std::move(use.live.groups));
             return py::make_tuple(std::make_shared<model::Report>(std::move(use.dead)),
                                   std::make_shared<model::Report>(std::move(use.never_freed)),
                                   live,
-                                  words_for(use.unread_graphs),
+                                  use.live.unread_graphs,
                                   unread_graphs_in(live));
         },
         Locked(),
@@ -229,7 +221,7 @@ void bind_scan(py::module_& module) {
         py::arg("layout"),
         "Returns the report of a scan of all objects, without cycles through NumPy arrays, the "
         "report of never_freed(), without findings if `layout` is None, the groups of "
-        "reachable owners, why autograd graphs were not read ('backward', 'too many nodes' or ''), "
+        "reachable owners, a sentence about autograd graphs that were not read, or '', "
         "and the groups that own such graphs.");
     module.def(
         "dead_bytes",

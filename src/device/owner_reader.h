@@ -95,6 +95,7 @@ struct OwnerReference {
 struct UnreadGraphs {
     enum class Reason : std::uint8_t {
         none,           // all graphs were read
+        hidden,         // the library does not show what it saved in them
         backward,       // another thread runs a backward pass
         too_many_nodes  // in these graphs, or in one that was read earlier
     };

@@ -223,7 +223,7 @@ retention::WhyAlive Dispatcher::why_alive(PyObject* box,
     return retention::why_alive(box, paths, caller, registry(), layout);
 }
 
-std::vector<model::LiveOwner> Dispatcher::live_owners(const CensusSettings& settings) {
+LiveGroups Dispatcher::live_owners(const CensusSettings& settings) {
     prepare_heap_walk();
     return watch::live_owners(registry(), settings);
 }
@@ -260,16 +260,12 @@ MemoryUse Dispatcher::memory_use(const Settings& settings,
     const auto never_freed = prepare_scan(settings);
     LiveOwners found = searches_.scan_for_live_owners(dead, never_freed, layout);
     census.known = &never_freed->reported();
-    const device::UnreadGraphs::Reason unread = found.unread_graphs().reason;
-    std::vector<model::LiveOwner> live = watch::live_owners(registry(), census, std::move(found));
+    LiveGroups live = watch::live_owners(registry(), census, std::move(found));
     dead->end_scan(kWholeHeap);
     dead->read_source();
     never_freed->end_search();
     never_freed->read_source();
-    return {.dead = dead->report(),
-            .never_freed = never_freed->report(),
-            .live = std::move(live),
-            .unread_graphs = unread};
+    return {.dead = dead->report(), .never_freed = never_freed->report(), .live = std::move(live)};
 }
 
 model::Report Dispatcher::never_freed(Settings settings,
@@ -280,7 +276,7 @@ model::Report Dispatcher::never_freed(Settings settings,
     return search_never_freed(std::move(settings), layout, failures, settle, &known, nullptr);
 }
 
-std::pair<model::Report, std::vector<model::LiveOwner>> Dispatcher::never_freed_or_live(
+std::pair<model::Report, LiveGroups> Dispatcher::never_freed_or_live(
     Settings settings,
     const device::TorchLayout& layout,
     const std::vector<std::string>& failures,

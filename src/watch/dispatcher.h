@@ -38,8 +38,7 @@ struct ScanResult {
 struct MemoryUse {
     model::Report dead;
     model::Report never_freed;
-    std::vector<model::LiveOwner> live;
-    device::UnreadGraphs::Reason unread_graphs = device::UnreadGraphs::Reason::none;
+    LiveGroups live;
 };
 
 class Dispatcher final : public collector::CollectionListener {
@@ -96,7 +95,7 @@ class Dispatcher final : public collector::CollectionListener {
                               ReportedStorages& known);
     // The same without known storages, and if nothing is found or suspected, the reachable owners
     // (watch::live_owners()). Takes less time than both, one after the other.
-    std::pair<model::Report, std::vector<model::LiveOwner>> never_freed_or_live(
+    std::pair<model::Report, LiveGroups> never_freed_or_live(
         Settings settings,
         const device::TorchLayout& layout,
         const std::vector<std::string>& failures,
@@ -120,7 +119,7 @@ class Dispatcher final : public collector::CollectionListener {
                                   const device::TorchLayout* layout);
 
     // Calls watch::live_owners() and propagates its exceptions.
-    std::vector<model::LiveOwner> live_owners(const CensusSettings& settings);
+    LiveGroups live_owners(const CensusSettings& settings);
     // Calls watch::owned_storages() and propagates its exceptions.
     std::vector<OwnedStorage> owned_storages(const CensusSettings& settings);
     ReportedStorages live_storages(const device::DeviceSelection& devices);

@@ -352,6 +352,21 @@ struct Census {
     }
 };
 
+std::string sentence_about(device::UnreadGraphs::Reason reason) {
+    const std::string subject = "Tensors saved by autograd were not examined: ";
+    switch (reason) {
+        case device::UnreadGraphs::Reason::none:
+            break;
+        case device::UnreadGraphs::Reason::hidden:
+            return subject + "this version of torch does not show them.";
+        case device::UnreadGraphs::Reason::backward:
+            return subject + "another thread was running a backward pass.";
+        case device::UnreadGraphs::Reason::too_many_nodes:
+            return subject + "this process has had autograd graphs with more than 10,000 nodes.";
+    }
+    return "";
+}
+
 void drop_known(std::vector<LiveStorage>& storages, ReportedStorages& known) {
     known.forget_freed();
     std::erase_if(storages, [&](const LiveStorage& each) {
@@ -447,14 +462,13 @@ std::vector<OwnedStorage> owned_storages(device::OwnerRegistry& registry,
     return owned;
 }
 
-std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
-                                          const CensusSettings& settings) {
+LiveGroups live_owners(device::OwnerRegistry& registry, const CensusSettings& settings) {
     return live_owners(registry, settings, find_live_owners(registry));
 }
 
-std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
-                                          const CensusSettings& settings,
-                                          LiveOwners found) {
+LiveGroups live_owners(device::OwnerRegistry& registry,
+                       const CensusSettings& settings,
+                       LiveOwners found) {
     const Census census(std::move(found), settings.devices);
     std::vector<LiveStorage> storages = held_storages(census, registry, settings);
     Addresses addresses = addresses_of(storages);
@@ -468,7 +482,8 @@ std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
             return a.bytes > b.bytes;
         });
     groups.resize(std::min(groups.size(), settings.top));
-    return groups;
+    return {.groups = std::move(groups),
+            .unread_graphs = sentence_about(census.live.unread_graphs().reason)};
 }
 
 }  // namespace cyclewatch::watch

@@ -31,19 +31,25 @@ struct CensusSettings {
     std::vector<retention::Fixture> fixtures;  // additional roots (borrowed)
 };
 
-// Groups the reachable owners, and returns the groups, largest first. Owners without a GC header
+struct LiveGroups {
+    std::vector<model::LiveOwner> groups;  // largest first
+    // A sentence about the tensors that may be missing from the groups; "" if there are none.
+    std::string unread_graphs;
+};
+
+// Groups the reachable owners. Owners without a GC header
 // are found if a tracked object, an untracked container or a running function refers to them. A
 // storage is counted only once, under one of its owners, preferably a torch parameter. Frozen
 // objects are included if the collector's lists can be read. Groups have no paths if there is not
 // enough memory to find paths, or if other threads of a free-threaded build keep creating objects.
 // About as expensive as two scans of the heap. May throw std::bad_alloc. REQUIRES: GIL held,
 // outside of a collection. RUNS PYTHON: user code, in the readers of registered types only.
-[[nodiscard]] std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
-                                                        const CensusSettings& settings);
+[[nodiscard]] LiveGroups live_owners(device::OwnerRegistry& registry,
+                                     const CensusSettings& settings);
 // The same for owners that have already been found, with a single scan of the heap.
-[[nodiscard]] std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
-                                                        const CensusSettings& settings,
-                                                        LiveOwners found);
+[[nodiscard]] LiveGroups live_owners(device::OwnerRegistry& registry,
+                                     const CensusSettings& settings,
+                                     LiveOwners found);
 
 // A storage and its owner, for dump_snapshot().
 struct OwnedStorage {

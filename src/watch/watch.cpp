@@ -196,7 +196,7 @@ void Watch::scanned(collector::HeapScope scope, Clock::time_point began, const D
         warn_not_collected(
             "Automatic garbage collection is off, and unreachable tensors have retained " +
                 base::format_bytes(dead.collectable) + since(scanned_step_) +
-                "The memory is not freed until the program calls gc.collect().",
+                "The memory is not freed until the program itself collects: gc.collect().",
             false);
     }
     if (dead.frozen > 0 && !logged_frozen_) {
@@ -326,7 +326,11 @@ void Watch::project_growth(std::vector<model::GrowingOwner>& growing) {
     });
 }
 
-void Watch::add_census(std::span<const model::LiveOwner> owners, Clock::time_point began) {
+void Watch::add_census(const LiveGroups& found, Clock::time_point began) {
+    const std::span<const model::LiveOwner> owners = found.groups;
+    if (!found.unread_graphs.empty()) {
+        store_->note(found.unread_graphs);
+    }
     const bool in_steps = settings_.census_every > 0;
     std::vector<model::GrowingOwner> fresh =
         growth_.add(in_steps ? static_cast<double>(steps_) : seconds_since_start(began),

@@ -28,6 +28,7 @@
 #include "watch/budget.h"
 #include "watch/clock.h"
 #include "watch/device_descriptions.h"
+#include "watch/owner_census.h"
 #include "watch/report_writer.h"
 #include "watch/reported_storages.h"
 #include "watch/stats_counter.h"
@@ -161,7 +162,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // Adds an account of the memory in use to the report. Sets its process, time and step.
     void add_account(model::MemoryAccount account);
     // Adds a census of the watched devices, and logs the groups of tensors that have begun to grow.
-    void add_census(std::span<const model::LiveOwner> owners, Clock::time_point began);
+    void add_census(const LiveGroups& found, Clock::time_point began);
     // The sizes in the last census, of all watched devices together.
     [[nodiscard]] const std::optional<model::CategorySizes>& census_sizes() const noexcept {
         return census_sizes_;

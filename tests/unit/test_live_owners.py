@@ -269,7 +269,7 @@ def test_keys_are_hidden_in_reports():
     assert str(shown.held_by[0]).endswith(".layers -> layers[0]['user 1'][17].weight")
     hidden = [
         str(owner.held_by[0])
-        for owner in _native.live_owners(["all"], show_keys=False)
+        for owner in _native.live_owners(["all"], show_keys=False)[0]
         if owner.type == shown.type
     ]
     assert hidden == [f"module global {__name__}.layers -> layers[0][<str>][<int>].weight"]

@@ -192,6 +192,9 @@ class TorchReader final : public OwnerReader {
                 targets.push_back(std::move(tensor));
             }
         }
+        if (graph.size() > 0 && !shows_saved_tensors()) {
+            unread.reason = UnreadGraphs::Reason::hidden;
+        }
         if (!TorchGraph::may_read()) {
             add_unread(known, may_read ? &graph : nullptr, unread);
         }
@@ -276,6 +279,12 @@ class TorchReader final : public OwnerReader {
             }
         }
         return found;
+    }
+
+    // False before some version between torch 2.6 and 2.11.
+    [[nodiscard]] bool shows_saved_tensors() const {
+        auto* const type = reinterpret_cast<PyObject*>(torch_.saved_tensor);
+        return type != nullptr && PyObject_HasAttrString(type, "data") != 0;
     }
 
     // The SavedTensor objects in lists. The collector does not track these objects, in which Python
