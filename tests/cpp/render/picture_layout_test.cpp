@@ -12,8 +12,8 @@
 
 #include <algorithm>
 #include <clocale>
-#include <cstdlib>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <new>
 #include <optional>
