@@ -426,6 +426,8 @@ class _Experiments:
         raise UnverifiedError("the hooks of a node")
 
     def metadata(self) -> None:
+        # In anomaly mode, nodes have metadata from the start: no word changes.
+        check(not self._torch.is_anomaly_enabled(), "anomaly detection is on")
         places = set()
         leaf = self._leaf()
         for output in (leaf * 2, leaf.exp(), self._custom().apply(leaf)):

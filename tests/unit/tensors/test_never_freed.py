@@ -488,7 +488,7 @@ def test_experiments_that_failed_are_repeated(fresh_proof):
     fresh_proof.setattr(torch_layout, "_attempts", 0)
     with torch.autograd.detect_anomaly(check_nan=False):
         during = torch_layout.torch_layout()["failures"]
-    assert [each for each in during if "metadata" in each]
+    assert [each for each in during if "metadata" in each and "anomaly" in each]
     assert torch_layout.torch_layout()["failures"] == []
 
 
