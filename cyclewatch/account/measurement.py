@@ -37,7 +37,8 @@ class Memory:
         in_use: The bytes in use, as measured by `source`.
         limit: The capacity of the device, or a limit on its use; None if unknown.
         source: The source of `in_use`, such as "resident memory".
-        dead: The bytes of tensors in cycles that the next collection will free.
+        dead: The bytes of tensors in cycles that the next collection will free, and of those that
+            only their autograd graphs keep.
         cycles: The number of cycles that the next collection will free.
         frozen: The bytes of tensors in frozen cycles (``gc.freeze()``), which no collection frees.
         frozen_cycles: The number of frozen cycles.
@@ -99,6 +100,8 @@ class Memory:
         """
         self.scan = found
         dead = found.findings if found.retained_bytes else []
+        dead.sort(key=dead_bytes_of, reverse=True)  # stable
+        saved = sum(each.unowned_bytes or 0 for each in dead)
         self.dead = sum(each.attributed_bytes for each in dead)
         self.cycles = _cycles_in(dead)
         self.frozen = self.frozen_cycles = 0
@@ -106,6 +109,7 @@ class Memory:
             self.frozen, self.dead = self.dead - unfrozen.retained_bytes, unfrozen.retained_bytes
             collectable = _cycles_in(unfrozen.findings if self.dead else [])
             self.frozen_cycles, self.cycles = self.cycles - collectable, collectable
+        self.dead += saved
         self.never_freed = sum(each.attributed_bytes for each in never_freed)
         self.never_freed_cycles = _cycles_in(never_freed)
         self.findings = [*dead, *never_freed]
@@ -119,6 +123,11 @@ class Memory:
     def rest(self) -> int:
         """Bytes in use that no Python tensor owns. May be negative if tensors are not resident."""
         return self.in_use - self.reachable - self.dead - self.frozen - self.never_freed
+
+
+def dead_bytes_of(finding: Finding) -> int:
+    """The bytes that the cycles of a finding keep, with those that their tensors have saved."""
+    return finding.attributed_bytes + (finding.unowned_bytes or 0)
 
 
 def keep_reserve() -> None:

@@ -169,7 +169,7 @@ class MemoryAccount:
     def _is_notable(self, finding: Finding) -> bool:
         others = (REST, OTHERS, PROCESSES)
         known = sum(size for key, _, size in self._entries if key not in others)
-        return finding.attributed_bytes >= _NOTABLE * known
+        return measurement.dead_bytes_of(finding) >= _NOTABLE * known
 
     def __repr__(self) -> str:
         return f"<MemoryAccount of {self.device}: {format_bytes(self.in_use)} in use>"
@@ -473,6 +473,8 @@ def _next_step(key: str, account: MemoryAccount) -> str:
         return FRAGMENTED_STEP
     if key in _OF_UNREAD_GRAPH and account._graph_holders and not _is_usual(key, account):
         return _graph_step(account._graph_holders)
+    if key in (HELD_BY_CPP, CPP_ONLY) and account.notes:
+        return "autograd graphs that were not examined may keep them: see the note below"
     general = _NEXT_STEPS.get(key, "").replace("{usual}", format_bytes(account._usual_rest))
     if key in _OF_GRAPH:
         advised = "" if uses_checkpointing() else "torch.utils.checkpoint or "

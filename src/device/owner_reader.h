@@ -105,6 +105,13 @@ struct UnreadGraphs {
     std::unordered_set<PyObject*> holders;
 };
 
+// What a computation graph keeps alive, or the object of a node of the graph.
+struct GraphTarget {
+    python::OwnedRef object;
+    PyObject* source = nullptr;  // borrowed: the first object that led to it; null if unknown
+    bool is_used = false;        // something else than the library may hold the source
+};
+
 class OwnerReader {
   public:
     virtual ~OwnerReader() = default;
@@ -129,7 +136,7 @@ class OwnerReader {
     // appended several times. May cause the library to create objects, as above. Adds to `unread`
     // what was left out. May throw std::bad_alloc.
     virtual void add_graph_targets(std::span<PyObject* const> /*objects*/,
-                                   std::vector<python::OwnedRef>& /*targets*/,
+                                   std::vector<GraphTarget>& /*targets*/,
                                    UnreadGraphs& /*unread*/) {}
     // Adds the references that the library stores in C++, of all of its objects among `objects` and
     // of the objects that these references lead to, as far as `layout` allows. May cause the

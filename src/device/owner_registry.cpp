@@ -37,7 +37,7 @@ bool OwnerRegistry::empty() const noexcept {
 }
 
 void OwnerRegistry::add_graph_targets(std::span<PyObject* const> objects,
-                                      std::vector<python::OwnedRef>& targets,
+                                      std::vector<GraphTarget>& targets,
                                       UnreadGraphs& unread) {
     if (torch_ != nullptr) {
         torch_->add_graph_targets(objects, targets, unread);

@@ -59,7 +59,7 @@ class OwnerRegistry {
 
     // Calls OwnerReader::add_graph_targets() of the built-in readers.
     void add_graph_targets(std::span<PyObject* const> objects,
-                           std::vector<python::OwnedRef>& targets,
+                           std::vector<GraphTarget>& targets,
                            UnreadGraphs& unread);
 
     // Calls OwnerReader::add_hidden_references() of the built-in readers.

@@ -234,7 +234,8 @@ struct Fields<model::Finding> {
         CYCLEWATCH_FIELD(
             unowned_bytes,
             "Device bytes that were freed with the cycles and that no tensor explains, "
-            "most likely saved for backward; 0 if this was not measured",
+            "most likely saved for backward; before a collection, the bytes that memory() found in "
+            "the autograd graphs of these tensors; 0 if this was not measured",
             {.unknown = "if no tensor of the cycles has an autograd graph"}),
         CYCLEWATCH_FIELD(occurrences, "Number of cycles found"),
         CYCLEWATCH_FIELD(largest_bytes, "`retained_bytes` of the largest occurrence"),

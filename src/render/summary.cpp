@@ -423,10 +423,15 @@ bool is_never_freed(const model::Finding& finding) {
            finding.collected == model::Collected::uncollectable;
 }
 
-std::string unowned_words(std::uint64_t bytes) {
-    return bytes == 0 ? ""
-                      : "a further " + format_bytes(bytes) +
-                            " freed that no tensor explains, most likely saved for backward";
+std::string unowned_words(const model::Finding& finding) {
+    const std::uint64_t bytes = finding.unowned_bytes.value_or(0);
+    if (bytes == 0) {
+        return "";
+    }
+    return "a further " + format_bytes(bytes) +
+           (finding.collected == model::Collected::not_yet
+                ? " that these tensors have saved for backward"
+                : " freed that no tensor explains, most likely saved for backward");
 }
 
 std::string variants_words(const model::Finding& finding, std::size_t most) {

@@ -55,8 +55,9 @@ namespace cyclewatch::render {
 inline constexpr std::string_view kNeverFreedSentence =
     "No collection frees these cycles, because they lead through references that the collector "
     "does not see, in C++ objects or NumPy arrays.";
-// "a further 1.2 GiB freed that no tensor explains, most likely saved for backward"; "" for 0.
-[[nodiscard]] std::string unowned_words(std::uint64_t bytes);
+// "a further 1.2 GiB freed that no tensor explains, most likely saved for backward", or before a
+// collection "a further 1.2 GiB that these tensors have saved for backward"; "" if unknown.
+[[nodiscard]] std::string unowned_words(const model::Finding& finding);
 
 // "in Accuracy, F1Score at f1.py:12 and 3 more (12 cycles)": names at most `most` variants other
 // than the variant in the title; "" if there is no other variant. A variant's location is included

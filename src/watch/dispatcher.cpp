@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
+#include <map>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -253,6 +254,33 @@ ScanResult Dispatcher::scan(Settings settings, collector::HeapScope scope) {
     return {.report = watch->report(), .storages = watch->reported().list()};
 }
 
+namespace {
+
+// Adds the memory that the graphs of unreachable owners keep to the findings for these owners.
+model::Report with_saved(model::Report report,
+                         const ReportedStorages& dead,
+                         const std::vector<SavedByDead>& saved) {
+    std::map<std::pair<std::string, std::uint64_t>, std::vector<std::string>> signatures;
+    for (ReportedStorage& each : dead.list()) {
+        signatures[{each.device, each.storage}] = std::move(each.signatures);
+    }
+    for (const SavedByDead& each : saved) {
+        const std::vector<std::string>& of_source = signatures[{each.device, each.of_storage}];
+        auto finding = std::ranges::find_if(report.findings, [&](const model::Finding& known) {
+            return std::ranges::find(of_source, known.signature) != of_source.end();
+        });
+        if (finding == report.findings.end()) {
+            finding = report.findings.begin();
+        }
+        if (finding != report.findings.end()) {
+            finding->unowned_bytes = finding->unowned_bytes.value_or(0) + each.bytes;
+        }
+    }
+    return report;
+}
+
+}  // namespace
+
 MemoryUse Dispatcher::memory_use(const Settings& settings,
                                  CensusSettings census,
                                  const device::TorchLayout* layout) {
@@ -260,12 +288,15 @@ MemoryUse Dispatcher::memory_use(const Settings& settings,
     const auto never_freed = prepare_scan(settings);
     LiveOwners found = searches_.scan_for_live_owners(dead, never_freed, layout);
     census.known = &never_freed->reported();
+    census.dead = &dead->reported();
     LiveGroups live = watch::live_owners(registry(), census, std::move(found));
     dead->end_scan(kWholeHeap);
     dead->read_source();
     never_freed->end_search();
     never_freed->read_source();
-    return {.dead = dead->report(), .never_freed = never_freed->report(), .live = std::move(live)};
+    return {.dead = with_saved(dead->report(), dead->reported(), live.saved_by_dead),
+            .never_freed = never_freed->report(),
+            .live = std::move(live)};
 }
 
 model::Report Dispatcher::never_freed(Settings settings,

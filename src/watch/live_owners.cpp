@@ -96,25 +96,78 @@ void LiveOwners::find(device::OwnerRegistry& registry, const collector::HeapScan
         python::with_world_stopped([&] { untracked.find(objects.list(), dead); });
         untracked.move_to(held_, owners_, untracked_);
     }
-    add_from_graphs(registry, alive);
+    // Reading graphs may release the GIL, and another thread may then collect garbage.
+    std::vector<python::OwnedRef> unreachable;
+    std::ranges::transform(
+        dead.collectable.objects(), std::back_inserter(unreachable), &python::borrow);
+    const python::GcPause pause;  // the library creates objects for the nodes and the tensors
+    std::vector<device::GraphTarget> targets;
+    registry.add_graph_targets(alive, targets, unread_graphs_);
+    find_saved_by_dead(registry, dead.collectable.objects());
+    add_from_graphs(registry, targets);
 }
 
 void LiveOwners::add_from_graphs(device::OwnerRegistry& registry,
-                                 std::span<PyObject* const> objects) {
-    const python::GcPause pause;  // the library creates objects for the nodes and the tensors
-    std::vector<python::OwnedRef> targets;
-    registry.add_graph_targets(objects, targets, unread_graphs_);
+                                 std::span<const device::GraphTarget> targets) {
     std::unordered_set<PyObject*> known;
     for (const device::DetectedOwner& owner : owners_) {
         known.insert(owner.object);
     }
-    for (const python::OwnedRef& each : targets) {
-        PyObject* const target = each.get();
+    const auto add_new = [&](PyObject* target) {
         in_graphs_.insert(target);
         device::OwnerReader* const reader = registry.reader_for(Py_TYPE(target));
         if (reader != nullptr && known.insert(target).second) {
             add(target, reader);
         }
+    };
+    for (const device::GraphTarget& each : targets) {
+        if (each.is_used || !reached_by_dead_.contains(each.source)) {
+            saved_by_dead_.erase(each.object.get());
+        }
+        add_new(each.object.get());
+    }
+    if (unread_graphs_.reason != device::UnreadGraphs::Reason::none) {
+        saved_by_dead_.clear();  // one of these graphs may lead to the same tensors
+    }
+    for (const auto& [object, saved] : saved_by_dead_) {
+        add_new(object);
+    }
+}
+
+// What C++ code outside of these graphs holds, such as a module of torch.jit, is left out.
+void LiveOwners::find_saved_by_dead(device::OwnerRegistry& registry,
+                                    std::span<PyObject* const> dead) {
+    std::vector<device::GraphTarget> targets;
+    registry.add_graph_targets(dead, targets, unread_graphs_);
+    for (const device::GraphTarget& each : targets) {
+        if (each.source != nullptr) {
+            held_.push_back(python::borrow(each.source));
+            count_saved(registry, each.object.get(), each.source);
+        }
+        held_.push_back(python::borrow(each.object.get()));
+    }
+    std::erase_if(saved_by_dead_, [&](const auto& each) {
+        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(each.first));
+        return reader->library_holders(each.first) > each.second.references;
+    });
+}
+
+void LiveOwners::count_saved(device::OwnerRegistry& registry, PyObject* object, PyObject* source) {
+    reached_by_dead_.insert(object);
+    device::OwnerReader* const reader = registry.reader_for(Py_TYPE(object));
+    if (reader == nullptr || reader->runs_user_code()) {
+        return;
+    }
+    const auto [known, is_new] = saved_by_dead_.try_emplace(object, Saved{.source = source});
+    ++known->second.references;
+    if (!is_new) {
+        return;
+    }
+    std::vector<device::LibraryReference> references;
+    reader->add_references(object, references);
+    for (const device::LibraryReference& each : references) {
+        held_.push_back(python::borrow(each.target));
+        count_saved(registry, each.target, source);
     }
 }
 

@@ -7,6 +7,7 @@
 #include <Python.h>
 
 #include <span>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -24,8 +25,8 @@ class LiveOwners {
     // Adds all owners except those that `dead`, a scan of all objects, found unreachable. Reads the
     // autograd graphs of these owners and of nodes that Python code holds, and adds the tensors
     // that only the graphs refer to: torch creates Python objects for them, which no list of
-    // objects contains before. Frees the memory that the scan kept for the next one. May throw
-    // std::bad_alloc.
+    // objects contains before. Also reads the graphs of unreachable objects (saved_for()). Frees
+    // the memory that the scan kept for the next one. May throw std::bad_alloc.
     void find(device::OwnerRegistry& registry, const collector::HeapScan& dead);
 
     // Like find() after a scan with hidden references, whose result is `dead`, but leaves out the
@@ -39,6 +40,12 @@ class LiveOwners {
     [[nodiscard]] const std::vector<device::DetectedOwner>& owners() const { return owners_; }
     // True if an autograd graph that find() has read leads to `object`.
     [[nodiscard]] bool is_in_graph(PyObject* object) const { return in_graphs_.contains(object); }
+    // The unreachable object whose graph keeps `object` alive, so that the collection that frees
+    // the one frees the other; null if something else may keep `object`.
+    [[nodiscard]] PyObject* saved_for(PyObject* object) const {
+        const auto found = saved_by_dead_.find(object);
+        return found == saved_by_dead_.end() ? nullptr : found->second.source;
+    }
     // The autograd graphs that find() has not read. Their holders are valid while this object is.
     [[nodiscard]] const device::UnreadGraphs& unread_graphs() const { return unread_graphs_; }
     // The owners without a GC header, and the untracked containers that lead to them.
@@ -49,12 +56,21 @@ class LiveOwners {
 
   private:
     void add(PyObject* object, device::OwnerReader* reader);
-    void add_from_graphs(device::OwnerRegistry& registry, std::span<PyObject* const> objects);
+    void add_from_graphs(device::OwnerRegistry& registry,
+                         std::span<const device::GraphTarget> targets);
+    void find_saved_by_dead(device::OwnerRegistry& registry, std::span<PyObject* const> dead);
+    void count_saved(device::OwnerRegistry& registry, PyObject* object, PyObject* source);
 
     std::vector<python::OwnedRef> held_;
     std::vector<device::DetectedOwner> owners_;
     std::vector<PyObject*> untracked_;
     std::unordered_set<PyObject*> in_graphs_;
+    struct Saved {
+        PyObject* source = nullptr;
+        Py_ssize_t references = 0;  // those of the library that the graphs of dead objects explain
+    };
+    std::unordered_map<PyObject*, Saved> saved_by_dead_;
+    std::unordered_set<PyObject*> reached_by_dead_;  // by the graphs of unreachable objects
     device::UnreadGraphs unread_graphs_;
     bool seem_held_by_c_code_ = false;
 };

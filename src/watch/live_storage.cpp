@@ -122,6 +122,9 @@ std::vector<LiveStorage> storages_of(const CapturedCollection& read,
     std::vector<LiveStorage> storages(read.observation.storages.size());
     for (const PendingOwner& owner : read.owners) {
         LiveStorage& storage = storages[owner.storage];
+        PyObject* const saved_for = live.saved_for(objects[owner.object]);
+        storage.saved_for =
+            storage.owner == nullptr || saved_for == nullptr ? saved_for : storage.saved_for;
         const bool parameter = !owner.is_part && is_parameter(objects[owner.object]);
         if (owner.reading.part.starts_with(kGradient)) {
             storage.gradient = &owner;

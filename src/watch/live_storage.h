@@ -23,6 +23,7 @@ struct LiveStorage {
     const PendingOwner* gradient = nullptr;  // the owner, if it is a gradient
     PyObject* gradient_of = nullptr;
     bool is_in_graph = false;          // the graph of another live owner leads to an owner
+    PyObject* saved_for = nullptr;     // see LiveOwners; null unless it is so for all owners
     bool has_unread_graph = false;     // see device::UnreadGraphs
     bool is_only_part = false;         // a part to which nothing else refers
     bool has_library_holders = false;  // also true if unknown

@@ -394,8 +394,10 @@ std::vector<LiveStorage> held_storages(const Census& census,
                                        const CensusSettings& settings) {
     const std::span<PyObject* const> objects = census.readings.objects();
     std::vector<LiveStorage> storages = storages_of(census.read, objects, census.live);
-    if (settings.known != nullptr) {
-        drop_known(storages, *settings.known);
+    for (ReportedStorages* const known : {settings.known, settings.dead}) {
+        if (known != nullptr) {
+            drop_known(storages, *known);
+        }
     }
     drop_small(storages, settings);
     find_library_holders(registry, storages);
@@ -429,8 +431,41 @@ std::vector<LiveStorage> held_storages(const Census& census,
     // thread, or a reader that runs user code, released it after the owners were listed.
     for (LiveStorage& each : storages) {
         each.is_gone = (has_paths || !settings.ignored.empty()) && each.paths.empty();
+        const bool is_held = !each.paths.empty() && !is_held_by_c_code(each);
+        if (!has_paths || is_held || each.count != 1) {
+            each.saved_for = nullptr;
+        }
     }
     return storages;
+}
+
+}  // namespace
+
+namespace {
+
+// Takes the storages that only graphs of unreachable owners keep.
+std::vector<SavedByDead> take_saved_by_dead(std::vector<LiveStorage>& storages,
+                                            device::OwnerRegistry& registry,
+                                            const CensusSettings& settings) {
+    std::vector<SavedByDead> saved;
+    if (settings.dead != nullptr && settings.dead->empty()) {
+        return saved;  // no finding would explain them
+    }
+    for (LiveStorage& each : storages) {
+        if (each.saved_for == nullptr) {
+            continue;
+        }
+        each.is_gone = true;
+        SavedByDead& added = saved.emplace_back(SavedByDead{.bytes = each.owner->reading.bytes});
+        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(each.saved_for));
+        device::OwnerReading source;
+        if (reader != nullptr && !reader->runs_user_code() &&
+            reader->read(each.saved_for, source) == device::ReadOutcome::owns) {
+            added.device = source.device;
+            added.of_storage = source.storage;
+        }
+    }
+    return saved;
 }
 
 }  // namespace
@@ -471,6 +506,7 @@ LiveGroups live_owners(device::OwnerRegistry& registry,
                        LiveOwners found) {
     const Census census(std::move(found), settings.devices);
     std::vector<LiveStorage> storages = held_storages(census, registry, settings);
+    std::vector<SavedByDead> saved = take_saved_by_dead(storages, registry, settings);
     Addresses addresses = addresses_of(storages);
     std::erase_if(storages,
                   [](const LiveStorage& each) { return each.count == 0 || each.is_gone; });
@@ -483,6 +519,7 @@ LiveGroups live_owners(device::OwnerRegistry& registry,
         });
     groups.resize(std::min(groups.size(), settings.top));
     return {.groups = std::move(groups),
+            .saved_by_dead = std::move(saved),
             .unread_graphs = sentence_about(census.live.unread_graphs().reason)};
 }
 

@@ -78,6 +78,7 @@ def test_live_arrays_scans_and_accounts(answers):
     assert answers["live"] == [65536, 1, "cpu", "module global __main__.cache -> cache['logits']"]
     assert answers["why"] == ["module global __main__.cache -> cache['logits']"]
     assert answers["scan"] == answers["account"] == 16384
+    assert answers["counted again"] == 0
 
 
 def test_a_pending_computation_is_not_waited_for(answers):

@@ -254,7 +254,7 @@ def described(*, remainder, dead=0, held=0):
     measured.in_use = (remainder + dead + held) * MIB
     measured.usual_rest = 320 * MIB
     for each in measured.findings:
-        each.attributed_bytes = dead * MIB
+        each.attributed_bytes, each.unowned_bytes = dead * MIB, None
         each.headline = f"Engine keeps {dead} MiB: cut Engine.callbacks (train.py:12)"
         each.to_text = lambda rank: f"#{rank}  the card\n"
     for each in measured.owners:

@@ -147,7 +147,9 @@ void TorchGraph::add(PyObject* holder, OwnedRef grad_fn, std::vector<OwnerRefere
     }
 }
 
-std::size_t TorchGraph::add_targets(OwnedRef first, std::vector<OwnedRef>& targets) {
+std::size_t TorchGraph::add_targets(OwnedRef first,
+                                    const GraphTarget& like,
+                                    std::vector<GraphTarget>& targets) {
     const std::size_t before = nodes_.size();
     std::vector<PyObject*> pending;
     const auto visit = [&](PyObject* object) {
@@ -165,8 +167,9 @@ std::size_t TorchGraph::add_targets(OwnedRef first, std::vector<OwnedRef>& targe
         }
         ++steps_;
         const Node& each = node(object);
+        targets.push_back({python::borrow(object), like.source, like.is_used});
         for (PyObject* const target : each.targets) {
-            targets.push_back(python::borrow(target));
+            targets.push_back({python::borrow(target), like.source, like.is_used});
         }
         std::ranges::for_each(each.next, visit);
     }

@@ -55,9 +55,12 @@ class TorchGraph {
     // Grows with each operation of a thread; -1 if unknown.
     [[nodiscard]] static std::int64_t sequence_number(PyObject* node);
 
-    // Appends what `node` and the nodes that it leads to keep alive, except for nodes that were
-    // visited before. Returns the number of nodes visited.
-    std::size_t add_targets(python::OwnedRef node, std::vector<python::OwnedRef>& targets);
+    // Appends `node`, the nodes that it leads to, and what these keep alive, except for nodes that
+    // were visited before. Returns the number of nodes visited. `like`: the other members of the
+    // targets.
+    std::size_t add_targets(python::OwnedRef node,
+                            const GraphTarget& like,
+                            std::vector<GraphTarget>& targets);
 
     // The tensor that a torch._C._autograd.SavedTensor contains, or the object into which a hook
     // packed the tensor; null if it is not tracked by the collector.

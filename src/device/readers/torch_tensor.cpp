@@ -144,7 +144,7 @@ class TorchReader final : public OwnerReader {
     }
 
     void add_graph_targets(std::span<PyObject* const> objects,
-                           std::vector<OwnedRef>& targets,
+                           std::vector<GraphTarget>& targets,
                            UnreadGraphs& unread) override {
         if (runs_backward_elsewhere()) {
             unread.reason = UnreadGraphs::Reason::backward;
@@ -175,13 +175,14 @@ class TorchReader final : public OwnerReader {
                 }
                 continue;
             }
+            const GraphTarget like{{}, object, i < held_by_program && is_used(object)};
             OwnedRef node = graph_of(object);
             const bool is_owner = static_cast<bool>(node);
             if (!node && graph.is_node(object)) {
                 node = python::borrow(object);
             }
             if (node) {
-                const std::size_t visited = graph.add_targets(std::move(node), targets);
+                const std::size_t visited = graph.add_targets(std::move(node), like, targets);
                 if (is_owner && i < held_by_program) {
                     known.read.push_back({object, graph.size() - visited, graph.size()});
                 }
@@ -189,7 +190,7 @@ class TorchReader final : public OwnerReader {
         }
         for (const OwnedRef& each : saved) {
             if (OwnedRef tensor = TorchGraph::saved_in(each.get())) {
-                targets.push_back(std::move(tensor));
+                targets.push_back({std::move(tensor), nullptr, true});
             }
         }
         if (graph.size() > 0 && !shows_saved_tensors()) {
@@ -349,6 +350,13 @@ class TorchReader final : public OwnerReader {
                references_.hidden(object) == 1;
     }
 
+    // False for the object of a node if only the node and add_graph_targets() refer to it. In torch
+    // 2.11, a node does not refer to its object.
+    [[nodiscard]] bool is_used(PyObject* object) const {
+        return PyType_IsSubtype(Py_TYPE(object), torch_.tensor_base) != 0 || !nodes_own_objects_ ||
+               Py_REFCNT(object) > 2;
+    }
+
     // True if graph_of() would return a node. Does not cause torch to create an object for it.
     [[nodiscard]] bool has_graph(PyObject* object) const {
         const bool found = PyType_IsSubtype(Py_TYPE(object), torch_.tensor_base) != 0 &&
@@ -366,6 +374,7 @@ class TorchReader final : public OwnerReader {
         }
         OwnedRef grad_fn = get(torch_.grad_fn, object);
         PyErr_Clear();
+        nodes_own_objects_ = nodes_own_objects_ && (!grad_fn || Py_REFCNT(grad_fn.get()) > 1);
         return grad_fn.get() == Py_None ? OwnedRef() : std::move(grad_fn);
     }
 
@@ -683,6 +692,7 @@ class TorchReader final : public OwnerReader {
     torch_api::TorchFunctions torch_;
     StorageAlias alias_;
     bool has_alias_ = false;
+    mutable bool nodes_own_objects_ = true;  // until graph_of() sees that they do not
     TensorComponents components_;
     TorchReferences references_;
     PlainTensors plain_tensors_;

@@ -131,7 +131,7 @@ Json finding_texts(const model::Report& report, std::size_t most_picture_bytes) 
              {"size", kept_size(finding)},
              {"occasions", occasions(finding)},
              {"sharing", finding.shared_bytes > 0 ? sharing_words(finding) : ""},
-             {"unowned", unowned_words(finding.unowned_bytes.value_or(0))},
+             {"unowned", unowned_words(finding)},
              {"collected", collected_words(finding)},
              {"never_freed", is_never_freed(finding)},
              {"changes", change_texts(finding)},

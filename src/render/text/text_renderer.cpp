@@ -178,7 +178,7 @@ void add_owners(Card& card, const Finding& finding) {
     if (more > 0) {
         card.add("", "and " + base::counted(more, "more group") + " of tensors");
     }
-    card.add_wrapped("", unowned_words(finding.unowned_bytes.value_or(0)), card.at_most(2));
+    card.add_wrapped("", unowned_words(finding), card.at_most(2));
 }
 
 void append_wrapped(std::string& out,

@@ -105,6 +105,7 @@ def main():
     answers["scan"] = cyclewatch.scan(devices="cpu").retained_bytes
     account = cyclewatch.memory("cpu")
     answers["account"] = dict(account.lines).get("dead in 1 cycle (a collection frees them)")
+    answers["counted again"] = [each.nbytes for each in account.holders].count(16384)
     gc.collect()
 
     # Neither waits for the computation, nor starts one.

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""memory(): what the autograd graphs of tensors in dead cycles keep is dead, too."""
+
+import gc
+
+import pytest
+import torch
+
+import cyclewatch
+from cyclewatch.account.measurement import Memory
+from cyclewatch.oom.wording import oom_headline
+
+SIZE = 400_000
+shows_saved_tensors = pytest.mark.skipif(
+    not hasattr(torch._C._autograd.SavedTensor, "data"),
+    reason="torch 2.6 does not show the tensors in autograd graphs",
+)
+pytestmark = shows_saved_tensors
+
+
+class Step:
+    """Part of a cycle, with a result of the model."""
+
+    def __init__(self, result):
+        self.result = result
+        self.me = self
+
+
+@pytest.fixture(autouse=True)
+def _garbage_stays():
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.fixture
+def weight():
+    return torch.nn.Parameter(torch.ones(SIZE // 4))
+
+
+def sizes():
+    """The bytes of dead tensors, and of those saved for backward that are not dead."""
+    lines = cyclewatch.memory("cpu").lines
+    dead = sum(size for label, size in lines if label.startswith("dead"))
+    return dead, sum(size for label, size in lines if "saved for backward" in label)
+
+
+def exponential(weight):
+    Step(weight.exp().sum())
+
+
+def input_without_a_variable(weight):
+    Step((weight * torch.ones(SIZE // 4)).sum())
+
+
+def input_in_the_cycle(weight):
+    batch = torch.ones(SIZE // 4)
+    Step((weight * batch).sum()).batch = batch
+
+
+def view(weight):
+    Step(weight.exp().view(100, -1).t().sin().sum())
+
+
+def two_steps_share_a_result(weight):
+    shared = weight.exp()
+    Step(shared.sum())
+    Step(shared.sum())
+
+
+@pytest.mark.parametrize(
+    "leak",
+    [exponential, input_without_a_variable, input_in_the_cycle, view, two_steps_share_a_result],
+)
+def test_memory_that_only_dead_graphs_keep_is_dead(leak, weight):
+    before = sizes()
+    leak(weight)
+    assert sizes() == sizes(), "the first account creates objects of torch"
+    dead, saved = sizes()
+    assert SIZE <= dead - before[0] < SIZE + 100
+    assert saved == before[1]
+    live = cyclewatch.live_owners(min_bytes=SIZE, devices="cpu")
+    assert [each.category for each in live if each.nbytes == SIZE] == ["parameter"]
+    gc.collect()
+    assert sizes() == before
+
+
+def shared_with_a_live_result(weight):
+    shared = weight.exp()
+    Step((shared * 2).sum())
+    return shared.sum()
+
+
+def held_by_a_node(weight):
+    result = weight.exp()
+    Step(result.sum())
+    return result.grad_fn
+
+
+def held_by_an_earlier_node(weight):
+    result = weight.exp().sum()
+    Step(result)
+    return result.grad_fn.next_functions[0][0]
+
+
+def held_by_the_next_node(weight):
+    result = weight.exp()
+    Step(result.sum())
+    return (result.sum() * 2).grad_fn
+
+
+def held_by_a_list(weight):
+    batch = torch.ones(SIZE // 4)
+    Step((weight * batch).sum())
+    return [batch]
+
+
+def held_by_a_variable(weight):
+    result = weight.exp()
+    Step((result * weight).sum())
+    return result
+
+
+def view_of_what_a_variable_holds(weight):
+    batch = torch.ones(SIZE // 4)
+    Step((weight * batch.view(-1)).sum())
+    return batch
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        shared_with_a_live_result,
+        held_by_a_node,
+        held_by_an_earlier_node,
+        held_by_the_next_node,
+        held_by_a_list,
+        held_by_a_variable,
+        view_of_what_a_variable_holds,
+    ],
+)
+def test_memory_that_something_else_uses_is_not_dead(use, weight):
+    before = sizes()
+    used = use(weight)
+    for _ in range(2):
+        assert sizes()[0] - before[0] < 100
+    gc.collect()
+    del used
+
+
+def test_module_of_torch_jit_keeps_its_weights():
+    before = sizes()
+    module = torch.jit.script(torch.nn.Linear(100, 1000))
+    Step(module(torch.ones(2, 100)).sum())
+    assert sizes()[0] - before[0] < 4 * 100 * 1000
+    kept = module._c
+    del module
+    assert sizes()[0] - before[0] < 4 * 100 * 1000
+    del kept
+    assert sizes()[0] - before[0] > 4 * 100 * 1000
+
+
+def test_the_finding_names_what_its_tensors_have_saved(weight):
+    Step((weight.exp() * 2).sum())
+    account = cyclewatch.memory("cpu")
+    finding = next(each for each in account.findings if "Step" in each.title)
+    assert SIZE <= finding.unowned_bytes < SIZE + 100
+    assert "a further 391 KiB that these tensors have saved for backward" in finding.to_text()
+    assert "; 391 KiB dead in" in oom_headline(Memory("cpu", requested=None))
