@@ -294,9 +294,9 @@ MemoryUse Dispatcher::memory_use(const Settings& settings,
     dead->read_source();
     never_freed->end_search();
     never_freed->read_source();
-    return {.dead = with_saved(dead->report(), dead->reported(), live.saved_by_dead),
-            .never_freed = never_freed->report(),
-            .live = std::move(live)};
+    model::Report report = with_saved(dead->report(), dead->reported(), live.saved_by_dead);
+    return {
+        .dead = std::move(report), .never_freed = never_freed->report(), .live = std::move(live)};
 }
 
 model::Report Dispatcher::never_freed(Settings settings,
