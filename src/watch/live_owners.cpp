@@ -83,9 +83,16 @@ void LiveOwners::find(device::OwnerRegistry& registry, const collector::HeapScan
     collector::release_scan_memory();  // the search for holders needs as much
     const AllObjects objects;
     std::vector<PyObject*> alive;
-    std::ranges::copy_if(objects.list(), std::back_inserter(alive), [&](PyObject* object) {
-        return !dead.collectable.contains(object) && !dead.frozen.contains(object);
-    });
+    // Those that still exist. Held, because reading graphs may release the GIL, and another thread
+    // may then collect them.
+    std::vector<python::OwnedRef> unreachable;
+    for (PyObject* const object : objects.list()) {
+        if (dead.collectable.contains(object)) {
+            unreachable.push_back(python::borrow(object));
+        } else if (!dead.frozen.contains(object)) {
+            alive.push_back(object);
+        }
+    }
     for (PyObject* const object : alive) {
         if (device::OwnerReader* const reader = registry.reader_for(Py_TYPE(object))) {
             add(object, reader);
@@ -96,15 +103,13 @@ void LiveOwners::find(device::OwnerRegistry& registry, const collector::HeapScan
         python::with_world_stopped([&] { untracked.find(objects.list(), dead); });
         untracked.move_to(held_, owners_, untracked_);
     }
-    // Reading graphs may release the GIL, and another thread may then collect garbage.
-    std::vector<python::OwnedRef> unreachable;
-    std::ranges::transform(
-        dead.collectable.objects(), std::back_inserter(unreachable), &python::borrow);
     const python::GcPause pause;  // the library creates objects for the nodes and the tensors
     std::vector<device::GraphTarget> targets;
     registry.add_graph_targets(alive, targets, unread_graphs_);
-    find_saved_by_dead(registry, dead.collectable.objects());
+    find_saved_by_dead(registry, unreachable);
     add_from_graphs(registry, targets);
+    reached_by_dead_.clear();
+    read_.clear();  // the search for holders must not find further references of ours
 }
 
 void LiveOwners::add_from_graphs(device::OwnerRegistry& registry,
@@ -136,15 +141,19 @@ void LiveOwners::add_from_graphs(device::OwnerRegistry& registry,
 
 // What C++ code outside of these graphs holds, such as a module of torch.jit, is left out.
 void LiveOwners::find_saved_by_dead(device::OwnerRegistry& registry,
-                                    std::span<PyObject* const> dead) {
+                                    std::span<const python::OwnedRef> unreachable) {
+    std::vector<PyObject*> dead;
+    std::ranges::transform(unreachable, std::back_inserter(dead), &python::OwnedRef::get);
     std::vector<device::GraphTarget> targets;
     registry.add_graph_targets(dead, targets, unread_graphs_);
     for (const device::GraphTarget& each : targets) {
         if (each.source != nullptr) {
-            held_.push_back(python::borrow(each.source));
+            if (held_.empty() || held_.back().get() != each.source) {
+                held_.push_back(python::borrow(each.source));
+            }
             count_saved(registry, each.object.get(), each.source);
         }
-        held_.push_back(python::borrow(each.object.get()));
+        read_.push_back(python::borrow(each.object.get()));
     }
     std::erase_if(saved_by_dead_, [&](const auto& each) {
         device::OwnerReader* const reader = registry.reader_for(Py_TYPE(each.first));
@@ -166,7 +175,7 @@ void LiveOwners::count_saved(device::OwnerRegistry& registry, PyObject* object, 
     std::vector<device::LibraryReference> references;
     reader->add_references(object, references);
     for (const device::LibraryReference& each : references) {
-        held_.push_back(python::borrow(each.target));
+        read_.push_back(python::borrow(each.target));
         count_saved(registry, each.target, source);
     }
 }

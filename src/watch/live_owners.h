@@ -58,7 +58,8 @@ class LiveOwners {
     void add(PyObject* object, device::OwnerReader* reader);
     void add_from_graphs(device::OwnerRegistry& registry,
                          std::span<const device::GraphTarget> targets);
-    void find_saved_by_dead(device::OwnerRegistry& registry, std::span<PyObject* const> dead);
+    void find_saved_by_dead(device::OwnerRegistry& registry,
+                            std::span<const python::OwnedRef> unreachable);
     void count_saved(device::OwnerRegistry& registry, PyObject* object, PyObject* source);
 
     std::vector<python::OwnedRef> held_;
@@ -70,7 +71,9 @@ class LiveOwners {
         Py_ssize_t references = 0;  // those of the library that the graphs of dead objects explain
     };
     std::unordered_map<PyObject*, Saved> saved_by_dead_;
-    std::unordered_set<PyObject*> reached_by_dead_;  // by the graphs of unreachable objects
+    // What the graphs of unreachable objects lead to. Empty when find() has returned.
+    std::unordered_set<PyObject*> reached_by_dead_;
+    std::vector<python::OwnedRef> read_;
     device::UnreadGraphs unread_graphs_;
     bool seem_held_by_c_code_ = false;
 };
