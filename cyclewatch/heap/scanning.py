@@ -117,8 +117,8 @@ def memory_use(
 ) -> tuple[Report, Report, list[LiveOwner], str, list[LiveOwner]]:
     """The dead cycles, the cycles that no collection frees, and the groups of reachable tensors.
 
-    Also why autograd graphs were not read ("backward": another thread runs a backward pass, "too
-    many nodes", or ""), and the groups that hold these graphs.
+    Also a sentence about autograd graphs that were not read, or "", and the groups that hold these
+    graphs.
 
     Takes less time than :func:`scan`, :func:`never_freed` and :func:`live_owners` one after the
     other. The first report omits the cycles through NumPy arrays. Without `layout`, the second
