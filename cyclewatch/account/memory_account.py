@@ -129,9 +129,8 @@ class MemoryAccount:
         self._omitted = len(memory.owners) - len(self.holders)
         self._graph_holders = memory.graph_holders
         self._usual_rest = memory.usual_rest
-        self.notes: list[str] = []
-        if memory.unread_graphs:
-            self.notes.append(unread_words(memory))
+        unread = unread_words(memory)
+        self.notes = [unread] if unread else []
         self.in_use, self.total, self.source = memory.in_use, memory.limit, memory.source
         if use is not None:
             self.in_use, self.total, self.source = use.in_use, use.total, use.source

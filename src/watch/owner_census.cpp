@@ -439,10 +439,6 @@ std::vector<LiveStorage> held_storages(const Census& census,
     return storages;
 }
 
-}  // namespace
-
-namespace {
-
 // Takes the storages that only graphs of unreachable owners keep.
 std::vector<SavedByDead> take_saved_by_dead(std::vector<LiveStorage>& storages,
                                             device::OwnerRegistry& registry,

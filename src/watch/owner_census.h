@@ -49,10 +49,10 @@ struct LiveGroups {
     std::string unread_graphs;
 };
 
-// Groups the reachable owners. Owners without a GC header
-// are found if a tracked object, an untracked container or a running function refers to them. A
-// storage is counted only once, under one of its owners, preferably a torch parameter. Frozen
-// objects are included if the collector's lists can be read. Groups have no paths if there is not
+// Groups the reachable owners. Owners without a GC header are found if a tracked object, an
+// untracked container or a running function refers to them. A storage is counted only once, under
+// one of its owners, preferably a torch parameter. Frozen objects are included if the collector's
+// lists can be read. Groups have no paths if there is not
 // enough memory to find paths, or if other threads of a free-threaded build keep creating objects.
 // About as expensive as two scans of the heap. May throw std::bad_alloc. REQUIRES: GIL held,
 // outside of a collection. RUNS PYTHON: user code, in the readers of registered types only.

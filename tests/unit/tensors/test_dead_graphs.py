@@ -11,11 +11,7 @@ from cyclewatch.account.measurement import Memory
 from cyclewatch.oom.wording import oom_headline
 
 SIZE = 400_000
-shows_saved_tensors = pytest.mark.skipif(
-    not hasattr(torch._C._autograd.SavedTensor, "data"),
-    reason="torch 2.6 does not show the tensors in autograd graphs",
-)
-pytestmark = shows_saved_tensors
+pytestmark = pytest.mark.usefixtures("shown_saved_tensors")
 
 
 class Step:
@@ -24,14 +20,6 @@ class Step:
     def __init__(self, result):
         self.result = result
         self.me = self
-
-
-@pytest.fixture(autouse=True)
-def _garbage_stays():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 @pytest.fixture

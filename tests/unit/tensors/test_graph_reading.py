@@ -16,11 +16,7 @@ BACKWARD_NOTE = (
     "Tensors saved by autograd were not examined: another thread was running a backward pass."
 )
 
-
-shows_saved_tensors = pytest.mark.skipif(
-    not hasattr(torch._C._autograd.SavedTensor, "data"),
-    reason="torch 2.6 does not show the tensors in autograd graphs",
-)
+shows_saved_tensors = pytest.mark.usefixtures("shown_saved_tensors")
 
 
 def saved_bytes():
