@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 _ALL_GROUPS = (1 << 63) - 1
 
-# Type, device, shape, dtype and path of a group.
-_Kind = tuple[str, str, object, "str | None", str]
+# Stands for any index or key in a path.
+_ANY = "[x]"
+# Type, device, shape, dtype and path of a group, and the indexes and keys of the path.
+_Name = tuple[tuple[str, str, object, "str | None", str], tuple[str, ...]]
 
 
 def census(*, devices: str | Iterable[str] = "all", device: str | None = None) -> Census:
@@ -76,7 +78,8 @@ class Census:
         """Return the groups that have grown since an earlier census, largest growth first.
 
         Two groups match if their type, device, shape and dtype are equal and their paths differ
-        only in indexes.
+        only in indexes, or in keys that one of the censuses does not distinguish: the keys of a
+        large dict, or those that a report hides.
 
         Raises:
             TypeError: `before` is not a Census.
@@ -89,15 +92,16 @@ class Census:
         """
         if not isinstance(before, Census):
             raise TypeError(f"diff() expects a Census, not {type(before).__name__}")
-        earlier: dict[_Kind, tuple[int, int]] = {}
-        for owner in before.owners:
-            nbytes, count = earlier.get(kind_of(owner), (0, 0))
-            earlier[kind_of(owner)] = (nbytes + owner.nbytes, count + owner.count)
+        general = _general_names([*before.owners, *self.owners])
+        earlier = _grouped(before.owners, general)
         growths = []
-        for owner in self.owners:
-            nbytes, count = earlier.get(kind_of(owner), (0, 0))
-            if owner.nbytes > nbytes:
-                growths.append(Growth(owner, owner.nbytes - nbytes, owner.count - count))
+        for name, groups in _grouped(self.owners, general).items():
+            matching = earlier.get(name, [])
+            added = _nbytes(groups) - _nbytes(matching)
+            if added > 0:
+                owner = next((each for each in groups if _name_of(each) == name), groups[0])
+                count = _count(groups)
+                growths.append(Growth(owner, added, count - _count(matching), count))
         return sorted(growths, key=lambda growth: growth.nbytes, reverse=True)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -158,15 +162,19 @@ class Growth:
         '__main__.Buffer'
     """
 
-    def __init__(self, owner: LiveOwner, nbytes: int, count: int) -> None:
-        """Store the values."""
+    def __init__(self, owner: LiveOwner, nbytes: int, count: int, total: int) -> None:
+        """Store the values. `total`: the number of storages in the later census."""
         self.owner = owner
         self.nbytes = nbytes
         self.count = count
+        self._total = total
 
     def __str__(self) -> str:
         owner = self.owner
-        held = f", held by {owner.held_by[0]}" if owner.held_by else ""
+        held = ""
+        if owner.held_by:
+            path = str(owner.held_by[0])
+            held = f", held by {path}{_native.similar_paths(path, self._total)}"
         details = [owner.type]
         if owner.shape is not None:
             details.append(str(list(owner.shape)))
@@ -178,10 +186,55 @@ class Growth:
         return f"<Growth {self}>"
 
 
-def kind_of(owner: LiveOwner) -> _Kind:
-    """The key by which the groups of two censuses are matched."""
-    import re  # late: `import cyclewatch` must be fast
+def _name_of(owner: LiveOwner) -> _Name:
+    path = owner.path
+    keys: list[str] = []
+    end = len(path)
+    labels = [each.label for each in owner.held_by[0].references] if owner.held_by else []
+    for label in reversed([each for each in labels if each.startswith("[")]):
+        at = path.rfind(label, 0, end)
+        if at < 0:
+            label = _ANY
+            at = path.rfind(label, 0, end)
+        if at >= 0:
+            # A hidden key is written as its type.
+            keys.append(_ANY if label.startswith("[<") else label)
+            path = f"{path[:at]}[]{path[at + len(label) :]}"
+            end = at
+    return (owner.type, owner.device, owner.shape, owner.dtype, path), tuple(reversed(keys))
 
-    path = str(owner.held_by[0]) if owner.held_by else ""
-    pattern = re.sub(r"\[\d+\]", "[x]", path)
-    return (owner.type, owner.device, owner.shape, owner.dtype, pattern)
+
+def _general_names(owners: list[LiveOwner]) -> dict[_Name, _Name]:
+    """Map the name of each group to the most general name of a group to which it may belong."""
+    keys_of: dict[object, dict[tuple[str, ...], None]] = {}
+    names = [_name_of(owner) for owner in owners]
+    for kind, keys in names:
+        keys_of.setdefault(kind, {})[keys] = None
+    masks = {kind: {_mask_of(keys): None for keys in found} for kind, found in keys_of.items()}
+    general = {}
+    for kind, keys in names:
+        found = keys
+        for mask in sorted(masks[kind], key=sum):
+            wider = tuple(_ANY if is_any else key for key, is_any in zip(found, mask, strict=True))
+            found = wider if wider in keys_of[kind] else found
+        general[kind, keys] = (kind, found)
+    return general
+
+
+def _mask_of(keys: tuple[str, ...]) -> tuple[bool, ...]:
+    return tuple(key == _ANY for key in keys)
+
+
+def _grouped(owners: list[LiveOwner], general: dict[_Name, _Name]) -> dict[_Name, list[LiveOwner]]:
+    groups: dict[_Name, list[LiveOwner]] = {}
+    for owner in owners:
+        groups.setdefault(general[_name_of(owner)], []).append(owner)
+    return groups
+
+
+def _nbytes(owners: list[LiveOwner]) -> int:
+    return sum(owner.nbytes for owner in owners)
+
+
+def _count(owners: list[LiveOwner]) -> int:
+    return sum(owner.count for owner in owners)

@@ -90,6 +90,11 @@ void bind_live_owner(py::module_& module) {
             [](const Self& self) { return text_or_none(self.owner.allocated_at); },
             "'path:line' of the code that created one of the tensors; None if tracemalloc is not "
             "tracing.")
+        .def_property_readonly(
+            "path",
+            [](const Self& self) { return base::clean_text(self.owner.path); },
+            "The first path of `held_by`, with [x] for indexes and for the keys of large dicts: "
+            "'module global train.cache -> cache[x]'; '' if there is none.")
         .def("__str__", [](const Self& self) { return render::live_owner_sentence(self); })
         .def("__repr__", [](const Self& self) {
             return "<LiveOwner " + render::live_owner_sentence(self) + ">";

@@ -96,7 +96,8 @@ struct Fields<model::OwnerSummary> {
             dtype, "The data type, such as 'float32'", {.unknown = "if the owner has none"}),
         CYCLEWATCH_FIELD(path,
                          "Path from the cycle to the owner: 'Node.data'. For a reachable owner, "
-                         "the path from the root, without indexes."),
+                         "the path from the root, with [x] for indexes and for the keys of a large "
+                         "dict."),
         CYCLEWATCH_FIELD(count, "Number of equal owners"),
         CYCLEWATCH_FIELD(allocated_at,
                          "'path:line' of the code that created the owner (from tracemalloc) or "

@@ -67,7 +67,7 @@ struct Fields<model::LiveOwner> {
     static constexpr const char* name = "LiveOwner";
     static constexpr const char* text =
         "A group of reachable tensors, such as the weights of all layers. The tensors have the "
-        "same type, device, shape and dtype, and equivalent paths.";
+        "same type, device, shape, dtype and category, and equivalent paths.";
     static constexpr auto list = std::tuple{
         CYCLEWATCH_FIELD(
             process, "Index of the process in `Report.processes`", {.python = kNotInPython}),

@@ -109,8 +109,8 @@ struct OwnedAddress {
     friend bool operator==(const OwnedAddress&, const OwnedAddress&) = default;
 };
 
-// Reachable owners whose type, device, size, shape, dtype and path are equal, ignoring indexes in
-// the path.
+// Reachable owners whose type, device, size, shape, dtype, category and path are equal, ignoring
+// indexes in the path, and the keys of a large dict of owners.
 struct LiveOwner {
     std::uint32_t process = 0;  // index in Report::processes
     OwnerSummary owner;         // `bytes` of one storage; `count` storages

@@ -46,6 +46,25 @@ std::string container_of(const model::OwnerSummary& owner) {
     return owner.type + '\0' + owner.device + '\0' + without_brackets(owner.path);
 }
 
+// The key of the group to which a census assigns the owner if its dict is large: "cache[x]" for
+// "cache['a']".
+std::string any_key_of(const model::LiveOwner& group) {
+    model::OwnerSummary general = group.owner;
+    if (group.held_by.empty()) {
+        return key_of(general);
+    }
+    const std::vector<model::Reference>& references = group.held_by.front().references;
+    const auto is_key = [](const model::Reference& each) { return each.label.starts_with('['); };
+    const auto key = std::find_if(references.rbegin(), references.rend(), is_key);
+    if (key != references.rend()) {
+        const std::size_t at = general.path.rfind(key->label);
+        if (at != std::string::npos) {
+            general.path.replace(at, key->label.size(), "[x]");
+        }
+    }
+    return key_of(general);
+}
+
 // Counts the censuses in which the size rose above all earlier sizes and did not fall back later.
 // `peak` is the largest of the earlier sizes.
 struct Rises {
@@ -156,16 +175,17 @@ std::vector<model::GrowingOwner> GrowthTracker::add(double at,
         times_.pop_front();
     }
     store(owners);
-    std::set<std::string_view> explained;  // containers with a growing group
+    std::set<std::string_view> explained;  // groups that count the owners of a growing group
     for (auto& [key, group] : groups_) {
         update(group, unit, min_bytes);
-        if (group.growing && !group.container.empty()) {
+        if (group.growing) {
             explained.insert(group.container);
+            explained.insert(group.any_key);
         }
     }
     std::vector<model::GrowingOwner> fresh;
     for (auto& [key, group] : groups_) {
-        if (group.container.empty() && (!group.is_mixed || explained.contains(key))) {
+        if (!group.is_own && (!group.is_mixed || explained.contains(key))) {
             group.growing.reset();
         }
         if (group.growing && !std::exchange(group.reported, true)) {
@@ -203,12 +223,20 @@ void GrowthTracker::store(std::span<const model::LiveOwner> owners) {
     for (auto& entry : groups_) {
         entry.second.bytes.push_back(0);
         entry.second.nodes.push_back(0);
+        entry.second.is_own = false;
     }
     for (const model::LiveOwner& owner : owners) {
-        std::string container = container_of(owner.owner);
+        const std::string key = key_of(owner.owner);
+        const std::string container = container_of(owner.owner);
+        const std::string any_key = any_key_of(owner);
         store_in(container, owner);
-        if (Group* const group = store_in(key_of(owner.owner), owner)) {
-            group->container = std::move(container);
+        if (Group* const group = any_key == key ? nullptr : store_in(any_key, owner)) {
+            group->container = container;
+        }
+        if (Group* const group = store_in(key, owner)) {
+            group->container = container;
+            group->any_key = any_key == key ? "" : any_key;
+            group->is_own = true;
         }
     }
     for (auto& entry : groups_) {
@@ -244,7 +272,7 @@ void GrowthTracker::update(Group& group, model::GrowthUnit unit, std::uint64_t m
     }
     model::GrowingOwner& growing = group.growing ? *group.growing : group.growing.emplace();
     growing.owner = group.last.owner;
-    if (group.is_mixed) {
+    if (group.is_mixed && group.container.empty()) {
         growing.owner.shape.clear();
         growing.owner.dtype.clear();
     }

@@ -35,8 +35,9 @@ class GrowthTracker {
 
     // Owners of one type on one device whose paths differ only in what is in brackets, or in the
     // numbers of names, also form a group, such as a cache with one tensor of another shape for
-    // each key. It is classified as growing unless one of the groups of which it consists is
-    // growing.
+    // each key. So do owners of one shape and dtype whose paths differ only in the last brackets:
+    // this is the group to which a census assigns them once their dict is large. These groups are
+    // classified as growing unless one of the groups of which they consist is growing.
     //
     // Adds a census that was taken after `at` steps or seconds. Returns the groups that are growing
     // for the first time, fastest-growing first. Groups smaller than `min_bytes` are never
@@ -52,8 +53,11 @@ class GrowthTracker {
 
   private:
     struct Group {
-        std::string container;  // key of the group that also counts the owners; "" if none
+        // Keys of the groups that also count the owners; "" if none.
+        std::string container;  // of all shapes and keys
+        std::string any_key;    // of all keys
         bool is_mixed = false;  // of owners with different shapes or keys
+        bool is_own = false;    // the group of owners in the last census, not only a sum of groups
         std::deque<std::uint64_t> bytes;  // at each of times_
         std::uint64_t peak = 0;           // of earlier censuses
         std::deque<std::uint64_t> nodes;  // of autograd graphs, at each of times_

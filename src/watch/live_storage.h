@@ -30,7 +30,9 @@ struct LiveStorage {
     std::size_t graph_nodes = 0;       // see model::LiveOwner
     std::size_t count = 1;             // of storages that are equal except for their address
     const LiveStorage* counted_with = nullptr;  // where this storage is counted, if `count` is 0
+    bool is_item = false;  // only lists, sets, deques and large dicts refer to the object
     std::vector<model::RetentionPath> paths;
+    model::OwnerCategory category = model::OwnerCategory::other;  // given the first path
     bool is_gone = false;  // it has been released, or all of its paths are ignored
 };
 
@@ -49,7 +51,7 @@ struct LiveStorage {
 // True if `storage.object` is a view of at most half of the storage.
 [[nodiscard]] bool is_small_view(const LiveStorage& storage);
 
-// What the storage is used for. REQUIRES: not inside a collection, and the paths of `storage`.
+// What the storage is used for, given its first path, if any.
 [[nodiscard]] model::OwnerCategory category_of(const LiveStorage& storage);
 
 // The owner to append to the path if the storage belongs to a part of another object, such as a

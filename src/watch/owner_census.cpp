@@ -82,10 +82,16 @@ std::vector<PyObject*> sharing_owners(const CapturedCollection& read,
     return found;
 }
 
+// The part that the paths of the storage end in; null if there is none.
+const PendingOwner* named_part_of(const LiveStorage& storage) {
+    const PendingOwner* const part = part_of(storage);
+    return part == nullptr || part->reading.is_shard ? nullptr : part;
+}
+
 constexpr std::size_t kShownPaths = 2;
 
 void find_paths(LiveStorage& storage, PyObject* object, retention::HolderSearch& search) {
-    const PendingOwner* const part = part_of(storage);
+    const PendingOwner* const part = named_part_of(storage);
     storage.paths = search.paths(object, kShownPaths, is_small_view(storage));
     const bool has_graph =
         storage.graph_nodes > 0 || std::ranges::any_of(storage.paths, &is_in_graph);
@@ -99,13 +105,27 @@ void find_paths(LiveStorage& storage, PyObject* object, retention::HolderSearch&
     for (model::RetentionPath& path : storage.paths) {
         if (storage.owner->reading.is_shard && without_indexes(path.text) == path.text) {
             path.group_remedy.clear();  // the shards are one array
-        } else if (part != nullptr && !part->reading.is_shard) {
+        } else if (part != nullptr) {
             retention::append(path, part->reading.part, part->type, storage.is_only_part);
         }
     }
+    storage.category = category_of(storage);
 }
 
-// Storages that have equal kind_of() results and are in the same lists, sets and dicts. They are
+// A key made from all properties, except the holders, on which the path and the category of a
+// storage depend.
+std::string use_of(const LiveStorage& storage) {
+    const PendingOwner* const part = part_of(storage);
+    const model::OwnerCategory category = category_of(storage);  // without a path
+    std::string use = kind_of(*storage.owner) + '\0';
+    use += std::string(model::word_of(category)) + '\0';
+    use += part == nullptr ? "" : part->reading.part;
+    use += storage.is_in_graph ? " in graph" : "";
+    use += storage.has_library_holders ? " in library" : "";
+    return use;
+}
+
+// Storages that have equal use_of() results and are in the same lists, sets and dicts. They are
 // counted together, under the first of them.
 struct SharedStorages {
     LiveStorage* first;
@@ -123,9 +143,10 @@ std::vector<SharedStorages> merge_collected(std::vector<LiveStorage>& storages,
         if (collections.empty()) {
             continue;
         }
+        storage.is_item = true;
         const std::uint32_t collection = collections.front();
         const auto [at, is_new] =
-            known.try_emplace({kind_of(*storage.owner), std::move(collections)}, merged.size());
+            known.try_emplace({use_of(storage), std::move(collections)}, merged.size());
         if (is_new) {
             merged.push_back({&storage, collection, {object}});
         } else {
@@ -150,14 +171,29 @@ bool is_shorter(std::span<const model::RetentionPath> paths,
            std::tuple(other.size(), std::string_view(other));
 }
 
-// The text of the first path, without indexes; "" if there is no path.
+// The text of the first path, without indexes, and without the key in a large dict: "cache[x]" for
+// "cache['a']". "" if there is no path.
 std::string path_pattern(const LiveStorage& storage) {
-    return storage.paths.empty() ? "" : without_indexes(storage.paths.front().text);
+    if (storage.paths.empty()) {
+        return "";
+    }
+    const model::RetentionPath& path = storage.paths.front();
+    std::string text = path.text;
+    const std::size_t parts = named_part_of(storage) != nullptr ? 1 : 0;
+    if (storage.is_item && path.references.size() > parts) {
+        const std::string& key = path.references[path.references.size() - 1 - parts].label;
+        const std::size_t at = key.starts_with('[') ? text.rfind(key) : std::string::npos;
+        if (at != std::string::npos) {
+            text.replace(at, key.size(), "[x]");
+        }
+    }
+    return without_indexes(text);
 }
 
 // The properties that all storages of a group share.
 std::string group_of(const LiveStorage& storage) {
-    return kind_of(*storage.owner) + '\0' + path_pattern(storage);
+    return kind_of(*storage.owner) + '\0' + std::string(model::word_of(storage.category)) + '\0' +
+           path_pattern(storage);
 }
 
 // Frees the paths that group() does not use, because each path takes about two kilobytes.
@@ -189,6 +225,7 @@ void search_paths(std::vector<LiveStorage>& storages, retention::HolderSearch& s
     for (LiveStorage& storage : storages) {
         storage.count = 1;
         storage.counted_with = nullptr;
+        storage.is_item = false;
         storage.paths.clear();  // of an earlier attempt
     }
     for (const SharedStorages& each : merge_collected(storages, search)) {
@@ -238,6 +275,7 @@ bool find_all_paths(std::vector<LiveStorage>& storages,
             storage.count = 1;
             storage.counted_with = nullptr;
             storage.paths.clear();
+            storage.category = category_of(storage);
         }
         return false;
     }
@@ -318,7 +356,7 @@ std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages, Addresse
         const base::CallSite site = capture::allocation_site(storage.object);
         group.owner.allocated_at =
             site.path.empty() ? "" : site.path + ":" + std::to_string(site.line);
-        group.category = category_of(storage);
+        group.category = storage.category;
         group.graph_nodes = storage.graph_nodes;
         group.has_unread_graph = storage.has_unread_graph;
         group.held_by = std::move(storage.paths);
@@ -470,8 +508,6 @@ std::vector<OwnedStorage> owned_storages(device::OwnerRegistry& registry,
                                          const CensusSettings& settings) {
     const Census census(find_live_owners(registry), settings.devices);
     const std::vector<LiveStorage> storages = held_storages(census, registry, settings);
-    // UnusedPaths frees the references from which the category of other storages would follow.
-    std::unordered_map<std::string, model::OwnerCategory> categories;
     std::vector<OwnedStorage> owned;
     owned.reserve(storages.size());
     for (const LiveStorage& each : storages) {
@@ -479,15 +515,11 @@ std::vector<OwnedStorage> owned_storages(device::OwnerRegistry& registry,
         if (counted.is_gone) {
             continue;
         }
-        const auto [category, is_new] = categories.try_emplace(group_of(counted));
-        if (is_new) {
-            category->second = category_of(counted);
-        }
         owned.push_back({.device = each.owner->reading.device,
                          .storage = each.owner->reading.storage,
                          .bytes = each.owner->reading.bytes,
                          .type = each.owner->type,
-                         .category = category->second,
+                         .category = counted.category,
                          .path = path_of(counted)});
     }
     return owned;

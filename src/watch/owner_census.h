@@ -71,7 +71,7 @@ struct OwnedStorage {
     std::string type;  // of the owner
     model::OwnerCategory category = model::OwnerCategory::other;
     // The first path, written as in RetentionPath::text; "" if there is no path. Storages that are
-    // equal and in the same list share a path without indexes, such as "losses[x]".
+    // equal and in the same list or large dict share a path without indexes, such as "losses[x]".
     std::string path;
 };
 

@@ -10,6 +10,7 @@ import owners
 import pytest
 
 import cyclewatch
+from cyclewatch import _native
 
 # Scans are off, because scanning the objects that frozen_heap() froze takes as long as a census.
 SETTINGS = {"devices": "cpu", "budget": 1, "census_every": 1, "scan_every": 0}
@@ -337,11 +338,59 @@ def test_growth_of_a_group():
     (growth,) = after.diff(before)
     assert (growth.nbytes, growth.count, growth.owner.count) == (200, 2, 3)
     assert str(growth) == (
-        f"+200 B  2 x owners.Buffer, held by module global {__name__}.kept -> kept[0]"
+        f"+200 B  2 x owners.Buffer, held by module global {__name__}.kept -> kept[0] "
+        "(one of 3 such paths)"
     )
     assert repr(growth) == f"<Growth {growth}>"
     assert before.diff(after) == []
     assert after.diff(after) == []
+
+
+@pytest.mark.usefixtures("buffers_are_owners")
+@pytest.mark.parametrize("key", ["key {}", 'it\'s a "key"] \\ {}', "['x'] {}"])
+@pytest.mark.parametrize("is_saved", [False, True])
+def test_a_dict_that_becomes_large_grows_by_what_is_added(key, is_saved, tmp_path):
+    kept.append({key.format(i): owners.Buffer(100) for i in range(64)})
+    small = cyclewatch.census()
+    kept[0][key.format(64)] = owners.Buffer(100)
+    large = cyclewatch.census()
+    if is_saved:
+        small, large = (saved(each, tmp_path / "census.json") for each in (small, large))
+    [growth] = large.diff(small)
+    assert (growth.nbytes, growth.count) == (100, 1)
+    assert growth.owner.path == f"module global {__name__}.kept -> kept[x][x]"
+    assert str(growth).endswith(" (one of 65 such paths)")
+    assert small.diff(large) == []
+
+
+def saved(census, path):
+    census.save(path)
+    return cyclewatch.Census.load(path)
+
+
+@pytest.mark.usefixtures("buffers_are_owners")
+def test_keys_that_a_report_hides_are_not_compared():
+    prefix = "".join(["lay", "er "])
+    kept.append({f"{prefix}{i}": owners.Buffer(100) for i in range(3)})
+    hidden = cyclewatch.Census(_native.live_owners(["cpu"], show_keys=False)[0])
+    assert f"module global {__name__}.kept -> kept[x][<str>]" in {
+        each.path for each in hidden.owners
+    }
+    kept[0][f"{prefix}3"] = owners.Buffer(100)
+    shown = cyclewatch.census()
+    [growth] = shown.diff(hidden)
+    assert (growth.nbytes, growth.count) == (100, 1)
+    assert hidden.diff(shown) == []
+
+
+@pytest.mark.usefixtures("buffers_are_owners")
+def test_keys_that_both_censuses_distinguish_are_compared():
+    kept.append({"a": owners.Buffer(100), "b": owners.Buffer(100)})
+    before = cyclewatch.census()
+    kept[0] = {"b": owners.Buffer(100), "c": owners.Buffer(100)}
+    [growth] = cyclewatch.census().diff(before)
+    assert growth.nbytes == 100
+    assert str(growth).endswith(".kept -> kept[0]['c']")
 
 
 @pytest.mark.usefixtures("buffers_are_owners")

@@ -275,6 +275,14 @@ def test_keys_are_hidden_in_reports():
     assert hidden == [f"module global {__name__}.layers -> layers[0][<str>][<int>].weight"]
 
 
+def test_keys_are_part_of_a_path_unless_the_dict_is_large():
+    layers.append({f"key {i}": Buffer(100 + i) for i in range(64)})
+    start = f"module global {__name__}.layers -> layers[x]"
+    assert {each.path for each in owners(min_bytes=0)} == {f"{start}['key {i}']" for i in range(64)}
+    layers[0]["key 64"] = Buffer(1000)
+    assert {each.path for each in owners(min_bytes=0)} == {f"{start}[x]"}
+
+
 @pytest.mark.parametrize(
     ("keys", "first"), [(range(30_000), "[0]"), ([f"key {i}" for i in range(30_000)], "['key 0']")]
 )
@@ -283,6 +291,7 @@ def test_many_tensors_in_one_dict_are_one_group(keys, first):
     (owner,) = owners(min_bytes=1 << 20)
     assert (owner.count, owner.nbytes) == (30_000, 3_000_000)
     assert str(owner.held_by[0]) == f"module global {__name__}.layers -> layers[0]{first}"
+    assert owner.path == f"module global {__name__}.layers -> layers[x][x]"
 
 
 def test_many_tensors_of_objects_in_one_list_have_paths():
@@ -344,6 +353,57 @@ def test_categories_of_a_training_state():
     assert ((17, 64), "activation") in live
     assert live[(17, 64), "other"].count == 1
     del hidden, state, kept
+
+
+@pytest.mark.parametrize(
+    ("make", "category"),
+    [
+        (lambda torch, weight: torch.ones(1 << 12, requires_grad=True), "other"),
+        (lambda torch, weight: torch.ones(1 << 12) * weight, "activation"),
+        (lambda torch, weight: torch.nn.Parameter(torch.ones(1 << 12)), "parameter"),
+    ],
+)
+@pytest.mark.parametrize("holder", [list, dict])
+def test_gradients_are_not_counted_with_their_tensors(make, category, holder):
+    torch = pytest.importorskip("torch")
+    weight = torch.nn.Parameter(torch.ones(1))
+    kept = []
+    for _ in range(65):
+        kept.append(make(torch, weight))
+        kept[-1].retain_grad()
+        (kept[-1] * 2).sum().backward()
+    layers.append(kept if holder is list else {f"key {i}": each for i, each in enumerate(kept)})
+    first = "[0]" if holder is list else "['key 0']"
+    kept = None
+    found = {
+        (each.category, str(each.held_by[0]), each.path): (each.count, each.nbytes)
+        for each in cyclewatch.live_owners(1000, min_bytes=0)
+        if each.shape == (1 << 12,)
+    }
+    start = f"module global {__name__}.layers -> layers"
+    assert found == {
+        (category, f"{start}[0]{first}", f"{start}[x][x]"): (65, 65 << 14),
+        ("gradient", f"{start}[0]{first}.grad", f"{start}[x][x].grad"): (65, 65 << 14),
+    }
+    sizes = dict.fromkeys([category, "gradient"], 0)
+    for _, _, size, _, of, path in _native.owned_storages(["cpu"]):
+        if path.startswith(start):
+            sizes[of] += size
+    assert sizes == {category: 65 << 14, "gradient": 65 << 14}
+
+
+def test_tensors_of_one_path_are_grouped_by_category():
+    torch = pytest.importorskip("torch")
+    weight = torch.nn.Parameter(torch.ones(1))
+    for weighted in (False, True, False):
+        layers.append(Layer(0))
+        layers[-1].weight = torch.ones(999) + weight if weighted else torch.ones(999)
+    found = {
+        each.category: each.count
+        for each in cyclewatch.live_owners(1000, min_bytes=0)
+        if each.shape == (999,)
+    }
+    assert found == {"other": 2, "activation": 1}
 
 
 def test_array_of_a_tensor_is_named_as_its_holder():

@@ -166,6 +166,45 @@ TEST(GrowthTracker, ListsNoContainerOfAGroupThatGrows) {
     EXPECT_EQ(tracker.growing()[0].held_by, "kept[x]['a']");
 }
 
+// The gradients of the tensors in a dict. `key`: what the path contains instead of `label`.
+model::LiveOwner group_in_dict(std::uint64_t bytes,
+                               const std::string& label,
+                               const std::string& key) {
+    model::LiveOwner owner = group("cache" + key + ".grad", bytes);
+    owner.owner.shape = "[25]";
+    owner.held_by.front().references.resize(3);
+    owner.held_by.front().references[1].label = label;
+    return owner;
+}
+
+// A census does not distinguish the keys of a large dict.
+TEST(GrowthTracker, FollowsADictThatBecomesLarge) {
+    for (const bool is_hidden : {false, true}) {
+        GrowthTracker tracker;
+        for (std::uint64_t items = 62; items < 72; ++items) {
+            std::vector<model::LiveOwner> census;
+            if (items > 64) {
+                census.push_back(group_in_dict(100 * items, "['a'] 0']", "[x]"));
+            } else if (is_hidden) {
+                census.push_back(group_in_dict(100 * items, "[<str>]", "[<str>]"));
+            }
+            for (std::uint64_t i = 0; i < items && items <= 64 && !is_hidden; ++i) {
+                const std::string key = "['a'] " + std::to_string(i) + "']";
+                census.push_back(group_in_dict(100, key, key));
+            }
+            tracker.add(static_cast<double>(items), census, model::GrowthUnit::step, 0);
+            if (items < 67) {
+                continue;  // too few censuses
+            }
+            ASSERT_EQ(tracker.growing().size(), 1U) << items;
+            const model::GrowingOwner growing = tracker.growing().front();
+            EXPECT_EQ(growing.rate, 100.0) << items;
+            EXPECT_EQ(growing.bytes, 100 * items);
+            EXPECT_EQ(growing.owner.shape, "[25]");
+        }
+    }
+}
+
 TEST(GrowthTracker, IsBounded) {
     GrowthTracker tracker;
     for (std::uint64_t i = 1; i < 7; ++i) {

@@ -47,7 +47,7 @@ export interface Owner {
     bytes: number; // Size of the storage in bytes. For a view, this is the size of the whole storage.
     shape: string; // The dimensions, outermost first: '[1024, 1024]'; empty if the owner has no shape.
     dtype: string; // The data type, such as 'float32'; empty if the owner has none.
-    path: string; // Path from the cycle to the owner: 'Node.data'. For a reachable owner, the path from the root, without indexes.
+    path: string; // Path from the cycle to the owner: 'Node.data'. For a reachable owner, the path from the root, with [x] for indexes and for the keys of a large dict.
     count: number; // Number of equal owners.
     allocated_at: string; // 'path:line' of the code that created the owner (from tracemalloc) or allocated its memory (from torch's memory history); empty if neither source recorded the code.
     allocation_stack?: string[]; // The call stack of the allocation, innermost first, as 'path:line in function' or 'path:line'; missing if it was not recorded, see `record_history`.
@@ -210,7 +210,7 @@ export interface Path {
     text: string; // The path, written as Python code on one line.
 }
 
-// A group of reachable tensors, such as the weights of all layers. The tensors have the same type, device, shape and dtype, and equivalent paths.
+// A group of reachable tensors, such as the weights of all layers. The tensors have the same type, device, shape, dtype and category, and equivalent paths.
 export interface LiveOwner {
     process: number; // Index of the process in `Report.processes`.
     owner: Owner; // One of the tensors; `count` is the number of storages.
