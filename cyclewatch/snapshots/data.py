@@ -9,7 +9,7 @@ from cyclewatch.snapshots import comparison
 from cyclewatch.snapshots.allocator_state import location
 from cyclewatch.snapshots.history import History, reason
 from cyclewatch.snapshots.owners import by_owner
-from cyclewatch.snapshots.text import growth_headline, headline
+from cyclewatch.snapshots.text import damage_text, growth_headline, headline
 from cyclewatch.snapshots.usage import (
     blocks_of,
     by_pool,
@@ -37,6 +37,7 @@ def describe(snapshots: Sequence[Snapshot], top: int, compares_ranks: bool) -> d
         "snapshots": [
             {
                 "file": snapshot.name,
+                "damage": damage_text(snapshot) or None,
                 "devices": [_device(snapshot, device, top) for device in snapshot.devices],
             }
             for snapshot in snapshots

@@ -51,6 +51,8 @@ def page(described: dict[str, Any]) -> str:
     parts = [f"<h1>{_text(title)}</h1>"]
     if "owners_from" in described:
         parts.append(f"<p>{_text(joined.sentence(described['owners_from']))}</p>")
+    for damage in filter(None, (each["damage"] for each in snapshots)):
+        parts.append(f'<p class="alert">{_text(damage)}</p>')
     if "changes" in described:
         parts.append(f"<p>{_text(described['headline'])}</p>")
         parts += ["<h2>Changes, by call stack</h2>", _changes(described["changes"])]

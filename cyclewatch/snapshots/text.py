@@ -42,12 +42,25 @@ _COLUMNS = (
 
 def describe_all(snapshots: Sequence[Snapshot], top: int, compares_ranks: bool) -> str:
     """The last snapshot, after the growth since the first; or the differences between ranks."""
+    damage = [text for each in snapshots if (text := damage_text(each))]
     if compares_ranks:
-        return describe_ranks(snapshots, top)
+        return "\n\n".join([*damage, describe_ranks(snapshots, top)])
     last = describe(snapshots[-1], top)
     if len(snapshots) == 1:
-        return last
-    return f"{describe_growth(snapshots[0], snapshots[1], top)}\n\n{last}"
+        return "\n\n".join([*damage, last])
+    return "\n\n".join([*damage, describe_growth(snapshots[0], snapshots[1], top), last])
+
+
+def damage_text(snapshot: Snapshot) -> str:
+    """A sentence about segments whose blocks do not add up to their size; "" if there are none."""
+    usage = usage_of(snapshot.segments)
+    if not usage.damaged:
+        return ""
+    return (
+        f"{snapshot.name} is incomplete or damaged: in {usage.damaged:,} of {usage.segments:,} "
+        f"segment{'s' * (usage.segments != 1)}, the blocks do not add up to the size of the "
+        "segment, so that sizes may be wrong."
+    )
 
 
 def describe(snapshot: Snapshot, top: int) -> str:

@@ -35,6 +35,8 @@ class Usage:
         unlisted: The part of the segments that no block describes; 0 in valid snapshots.
         largest_free: The largest free block.
         segments: The number of segments.
+        damaged: The number of segments of which the blocks do not add up to the size of the
+            segment; 0 in valid snapshots.
         blocks: The number of blocks in use.
     """
 
@@ -48,12 +50,15 @@ class Usage:
     unlisted: int = 0
     largest_free: int = 0
     segments: int = 0
+    damaged: int = 0
     blocks: int = 0
 
     def add(self, segment: Segment) -> None:
         """Count a segment and its blocks."""
         self.reserved += segment.size
-        self.unlisted += segment.size - sum(block.size for block in segment.blocks)
+        unlisted = segment.size - sum(block.size for block in segment.blocks)
+        self.unlisted += unlisted
+        self.damaged += unlisted != 0
         self.segments += 1
         in_use = segment.is_in_use
         for block in segment.blocks:

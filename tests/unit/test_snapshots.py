@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from allocator import FIELDS, KIB, MIB, Allocator, frames
 
-from cyclewatch.snapshots import comparison, data, history, pickle_data, text, usage
+from cyclewatch.snapshots import comparison, data, history, page, pickle_data, text, usage
 from cyclewatch.snapshots.allocator_state import Snapshot, location
 
 memory_viz = pytest.importorskip("torch.cuda._memory_viz", reason="torch is not installed")
@@ -115,6 +115,7 @@ def test_a_real_profile_is_read():
     allocated = sum(size for (state, _), size in theirs.items() if state == "active_allocated")
     assert ours.allocated == allocated >= 2 * 64 * 64 * 4
     assert ours.reserved == sum(theirs.values())
+    assert ours.damaged == 0
 
 
 def test_pools_and_segment_sizes_add_up():
@@ -297,6 +298,33 @@ def test_impossible_sizes_are_refused(size):
         pickle_data.SnapshotFormatError, match="'total_size' is missing or not a size"
     ):
         Snapshot(data, "name")
+
+
+@pytest.mark.parametrize("error", [-512, 512, MIB])
+def test_segments_whose_blocks_do_not_add_up_are_named(error):
+    allocator = fragmented()
+    valid = read(allocator)
+    assert text.damage_text(valid) == ""
+    for segment in allocator.segments[:2]:
+        segment["total_size"] += error
+    allocator.segments[1]["total_size"] -= 2 * error  # the sum of all segments is right
+    damaged = read(allocator)
+    sentence = (
+        f"x.pickle is incomplete or damaged: in 2 of {len(valid.segments)} segments, the blocks do "
+        "not add up to the size of the segment, so that sizes may be wrong."
+    )
+    for snapshots, compares_ranks in (
+        ([damaged], False),
+        ([damaged, valid], False),
+        ([valid, damaged], False),
+        ([damaged, valid], True),
+    ):
+        described = data.describe(snapshots, 5, compares_ranks)
+        damages = [each["damage"] for each in described["snapshots"]]
+        assert damages == [sentence if each is damaged else None for each in snapshots]
+        assert page.page(described).count(sentence) == 1
+        assert text.describe_all(snapshots, 5, compares_ranks).count(sentence) == 1
+    assert "damaged" not in page.page(data.describe([valid], 5, False))
 
 
 def test_growth_between_two_snapshots_is_grouped_by_stack():
