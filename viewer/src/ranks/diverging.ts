@@ -7,12 +7,15 @@ export interface Line {
     device: string;
     times: number[];
     bytes: number[];
+    samples: number; // from which `bytes` are read
 }
 
 export interface Comparison {
     lines: Line[]; // by distance from the median, the largest first
     distances: number[]; // parallel: mean bytes
     median: Line;
+    end: number; // the last index at which enough processes run to compare them
+    similar: boolean; // no line is far from the median, neither on average nor at the end
     diverging: boolean; // the first line differs more than the others do
     ended?: [number, number]; // when the first and the last process ended, if that differs
 }
@@ -72,23 +75,32 @@ export function compare(report: Report): Comparison | undefined {
     // Each line ends with its process, and is compared with those that have not ended.
     const lines = samples.map((each): Line => {
         const own = times.filter((at) => at <= (each.times.at(-1) ?? 0) + 1e-9);
-        return { process: each.process, device: each.device, times: own, bytes: own.map((at) => valueAt(each, at)) };
+        const bytes = own.map((at) => valueAt(each, at));
+        return { process: each.process, device: each.device, times: own, bytes, samples: each.times.length };
     });
     const median: Line = {
         process: -1,
         device: "",
+        samples: 0,
         times,
         bytes: times.map((_, i) => medianOf(lines.flatMap(({ bytes }) => bytes.slice(i, i + 1)))),
     };
+    // Once fewer processes run, the median does not tell which one differs.
+    const enough = Math.min(FEWEST_RANKS, lines.length);
+    const compared = lines.map(({ bytes }) => bytes.length).sort((a, b) => b - a)[enough - 1] ?? 0;
     const distance = ({ bytes }: Line): number =>
-        meanOf(bytes.map((value, i) => Math.abs(value - (median.bytes[i] ?? 0))));
+        meanOf(bytes.slice(0, compared).map((value, i) => Math.abs(value - (median.bytes[i] ?? 0))));
     const sorted = lines.map((line) => ({ line, far: distance(line) })).sort((a, b) => b.far - a.far);
     const distances = sorted.map(({ far }) => far);
     const [largest = 0] = distances;
+    const notable = NOTABLE * meanOf(median.bytes.slice(0, compared));
+    const isFarAtEnd = ({ bytes }: Line): boolean => {
+        const at = Math.min(compared, bytes.length) - 1;
+        return Math.abs((bytes[at] ?? 0) - (median.bytes[at] ?? 0)) > notable;
+    };
+    const similar = largest <= notable && !lines.some(isFarAtEnd);
     const diverging =
-        lines.length >= FEWEST_RANKS &&
-        largest > NOTABLE * meanOf(median.bytes) &&
-        largest > UNUSUAL * medianOf(distances);
+        lines.length >= FEWEST_RANKS && largest > notable && largest > UNUSUAL * medianOf(distances);
     const ended: Comparison["ended"] = until - from > UNEQUAL * until ? [from, until] : undefined;
-    return { lines: sorted.map(({ line }) => line), distances, median, diverging, ...(ended ? { ended } : {}) };
+    return { lines: sorted.map(({ line }) => line), distances, median, end: compared - 1, similar, diverging, ...(ended ? { ended } : {}) };
 }

@@ -31,22 +31,41 @@ export function summary(report: Report, comparison: Comparison): string {
     );
 }
 
-function difference(report: Report, { lines, distances, median, diverging }: Comparison): string {
+const FEW_SAMPLES = 30; // about three seconds
+
+function difference(report: Report, comparison: Comparison): string {
+    const { lines, distances, median, end, ended, similar, diverging } = comparison;
     const [first, second] = lines;
     if (first === undefined || second === undefined) {
         return "";
     }
-    const ends = (line: Line): string => formatBytes(line.bytes.at(-1) ?? 0);
     if (lines.length === 2) {
-        return `At the end, ${nameOf(report, first)}: ${ends(first)}; ${nameOf(report, second)}: ${ends(second)}.`;
+        const ends = (line: Line): string => `${nameOf(report, line)}: ${formatBytes(line.bytes.at(-1) ?? 0)}`;
+        return `At the end, ${ends(first)}; ${ends(second)}.`;
     }
+    const last = Math.min(end, first.bytes.length - 1);
+    const when = ended === undefined ? "at the end" : `after ${formatDuration(median.times[last] ?? 0)}`;
+    const sizeAtEnd = ({ bytes }: Line): string => formatBytes(Math.round(bytes[last] ?? 0));
     const far = `${formatBytes(Math.round(distances[0] ?? 0))} on average`;
+    const samples = Math.min(...lines.map((line) => line.samples));
+    if (!diverging && samples < FEW_SAMPLES) {
+        return (
+            `${nameOf(report, first)} is farthest from the median: ${far}, ${when} ${sizeAtEnd(first)}. ` +
+            `This is too little to tell whether it differs from the others: a process has ${counted(samples, "sample")}.`
+        );
+    }
+    if (!diverging && !similar) {
+        return (
+            `The processes differ, but none much more than the others: ${nameOf(report, first)} is farthest from the ` +
+            `median, ${far}, ${when} ${sizeAtEnd(first)}.`
+        );
+    }
     if (!diverging) {
         return `No process differs much from the others: the largest distance from the median is ${far}.`;
     }
     return (
         `${nameOf(report, first)} differs from the other ${counted(lines.length - 1, "process", "processes")}: ` +
-        `${far} from the median; at the end ${ends(first)}, the median ${ends(median)}.`
+        `${far} from the median; ${when} ${sizeAtEnd(first)}, the median ${sizeAtEnd(median)}.`
     );
 }
 

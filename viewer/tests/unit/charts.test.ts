@@ -241,6 +241,40 @@ test("processes that end at different times are compared as long as they run", (
     expect(ending(18.5, 19, 20)?.ended).toBeUndefined();
 });
 
+// The sentence about processes with the given bytes at each tenth of a second.
+function summaryOf(lines: number[][]): string {
+    const report = job(...lines.map(() => 0));
+    report.memory_samples?.forEach((samples, process) => {
+        samples.highest = lines[process] ?? [];
+        samples.times = samples.highest.map((_, i) => i / 10);
+    });
+    const comparison = compare(report);
+    return comparison === undefined ? "" : summary(report, comparison);
+}
+
+test("a process that runs longer is not compared with itself", () => {
+    const long = [100, 130, 140, 150, 160, 170, 180, 190, 200];
+    expect(summaryOf([[100, 100, 100], [102, 102, 102], long])).toMatch(
+        /^rank 2, cuda:2 differs from .*; after 197 ms 130 B, the median 102 B\. The processes ended at different times/i,
+    );
+});
+
+test("processes are called similar only if there is enough to compare", () => {
+    const steady = (bytes: number, count: number): number[] => Array.from({ length: count }, () => bytes);
+    // The last one grows, but the others are not steady either.
+    expect(summaryOf([[90, 110, 100, 90, 110, 110], [110, 90, 90, 100, 100, 100], [90, 100, 110, 120, 150, 150]])).toMatch(
+        /^Rank 2, cuda:2 is farthest from the median: \d+ B on average, at the end 150 B\. This is too little to tell whether it differs from the others: a process has 6 samples\.$/i,
+    );
+    expect(summaryOf([100, 101, 102].map((size) => steady(size, 30)))).toMatch(/^No process differs much from the others/);
+    expect(summaryOf([100, 101, 102].map((size) => steady(size, 29)))).toMatch(/ This is too little to tell .*: a process has 29 samples\.$/);
+    expect(summaryOf([100, 200, 300, 400].map((size) => steady(size, 30)))).toMatch(
+        /^The processes differ, but none much more than the others: Rank [03], cuda:[03] is farthest from the median, 150 B on average, at the end [14]00 B\.$/i,
+    );
+    // On average, the last one differs little.
+    const late = [...steady(100, 98), 130, 140];
+    expect(summaryOf([steady(100, 100), steady(102, 100), steady(104, 100), late])).toMatch(/^The processes differ, but none/);
+});
+
 test("only samples of the same kind are compared", () => {
     const report = job(100, 101, 102, 900);
     report.memory_samples?.slice(3).forEach((samples) => (samples.source = "resident memory"));
