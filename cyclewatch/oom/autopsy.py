@@ -130,8 +130,8 @@ def stop(autopsy: oom_autopsy) -> None:
 def report_failed_program() -> None:
     """At exit, report the out-of-memory error that ended the program, if nothing has yet.
 
-    The hook that reports it earlier is installed after a collection that follows the import of
-    torch, which some programs end before. No address space is kept in reserve afterwards.
+    The hook that reports it earlier is installed after a collection while torch is imported or
+    later, which some programs end before. No address space is kept in reserve afterwards.
     """
     error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
     if not _active or hasattr(sys, "ps1") or not isinstance(error, BaseException):

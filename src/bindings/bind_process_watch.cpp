@@ -74,7 +74,7 @@ void observe_failures() {
     device::OwnerRegistry& registry = Dispatcher::instance().registry();
     if (watch::can_install_failure_hooks()) {
         registry.refresh();
-        if (!registry.empty()) {
+        if (registry.expects_owners()) {
             watch::install_failure_hooks();
         }
     }

@@ -6,11 +6,18 @@
 #include "python/guards.h"
 
 namespace cyclewatch::device {
+namespace {
+
+bool is_imported(const python::OwnedRef& name) noexcept {
+    return name && PyDict_GetItemWithError(PyImport_GetModuleDict(), name.get()) != nullptr;
+}
+
+}  // namespace
 
 void OwnerRegistry::refresh() noexcept {
     const python::ErrorStash stash;
-    if (torch_ == nullptr && torch_name_ &&
-        PyDict_GetItemWithError(PyImport_GetModuleDict(), torch_name_.get()) != nullptr) {
+    if (torch_ == nullptr && is_imported(torch_name_)) {
+        sees_library_ = true;
         torch_ = make_torch_reader();
         ++version_;
     }
@@ -18,8 +25,8 @@ void OwnerRegistry::refresh() noexcept {
         cuda_arrays_ = make_cuda_array_interface_reader();
         ++version_;
     }
-    if (jax_ == nullptr && jax_name_ &&
-        PyDict_GetItemWithError(PyImport_GetModuleDict(), jax_name_.get()) != nullptr) {
+    if (jax_ == nullptr && is_imported(jax_name_)) {
+        sees_library_ = true;
         jax_ = make_jax_reader();
         ++version_;
     }

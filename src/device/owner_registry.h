@@ -31,6 +31,10 @@ class OwnerRegistry {
     // True if there are no readers, so that collections need not be inspected.
     [[nodiscard]] bool empty() const noexcept;
 
+    // True if there are readers, or will be: refresh() has seen a library that the program has
+    // begun to import.
+    [[nodiscard]] bool expects_owners() const noexcept { return sees_library_ || !empty(); }
+
     // The reader for `type`, or null. Safe inside a collection: does not create Python objects. A
     // caller may reuse the result in later collections only while version() and the version of the
     // type stay the same. A type may change, or it may be freed and its address reused
@@ -69,6 +73,7 @@ class OwnerRegistry {
 
   private:
     std::uint32_t version_ = 0;
+    bool sees_library_ = false;
     RegisteredReader registered_;
     std::unique_ptr<OwnerReader> torch_;
     std::unique_ptr<OwnerReader> cuda_arrays_;

@@ -522,7 +522,7 @@ void Dispatcher::on_stop(const collector::CollectionOutcome& outcome) noexcept {
         if (can_attach_oom_observer()) {
             (void)post(attach_oom_observer);
         }
-        if (can_install_failure_hooks() && !registry().empty()) {
+        if (can_install_failure_hooks() && registry().expects_owners()) {
             (void)post(install_failure_hooks);
         }
     } catch (...) {

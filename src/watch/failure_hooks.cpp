@@ -10,7 +10,7 @@
 namespace cyclewatch::watch {
 namespace {
 
-constexpr std::array kModules{"sys", "threading"};
+constexpr std::array kModules{"sys", "threading"};  // the program may import the latter later
 constexpr std::array kNames{"excepthook", "__excepthook__"};
 
 struct FailureHooks {
@@ -87,6 +87,11 @@ void replace_hook(PyObject* module, const python::OwnedRef& from, const python::
     PyErr_Clear();
 }
 
+bool can_install_at(std::size_t index) noexcept {
+    const FailureHooks& hooks = failure_hooks();
+    return hooks.handler && !hooks.ours[index] && module_at(index) != nullptr;
+}
+
 void install_at(std::size_t index) noexcept {
     FailureHooks& hooks = failure_hooks();
     PyObject* const module = module_at(index);
@@ -119,17 +124,15 @@ void set_failure_handler(PyObject* handler) {
 }
 
 bool can_install_failure_hooks() noexcept {
-    const FailureHooks& hooks = failure_hooks();
-    return hooks.handler && !hooks.ours[0];
+    return can_install_at(0) || can_install_at(1);
 }
 
 void install_failure_hooks() noexcept {
-    if (!can_install_failure_hooks()) {
-        return;
-    }
     const python::ErrorStash stash;
     for (std::size_t index = 0; index < kModules.size(); ++index) {
-        install_at(index);
+        if (can_install_at(index)) {
+            install_at(index);
+        }
     }
     PyErr_Clear();
 }

@@ -2,7 +2,7 @@
 // Learns of exceptions that end the program or a thread: replaces sys.excepthook and
 // threading.excepthook by a native function that calls a handler and then the replaced hook. The
 // native function needs no memory itself, and skips the handler if none is left. Nothing is
-// replaced before the program has imported a library whose objects own memory.
+// replaced before the program has begun to import a library whose objects own memory.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
@@ -16,8 +16,8 @@ namespace cyclewatch::watch {
 // calls the hook that it replaced. Exceptions that the handler raises are dropped.
 void set_failure_handler(PyObject* handler);
 
-// True if install_failure_hooks() would replace a hook, provided that the program has imported a
-// library that owns memory. RUNS PYTHON: never.
+// True if install_failure_hooks() would replace a hook, provided that the program has begun
+// to import a library that owns memory. RUNS PYTHON: never.
 [[nodiscard]] bool can_install_failure_hooks() noexcept;
 
 // Replaces the hooks if there is a handler. If `__excepthook__` of the module is the replaced hook,

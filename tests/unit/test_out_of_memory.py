@@ -102,6 +102,17 @@ def test_note_is_one_line_with_the_path_of_the_report(tmp_path):
     assert autopsy.report_path.endswith("-oom.txt")
 
 
+def test_note_says_what_to_do_about_what_holds_a_notable_part(tmp_path):
+    kept = Buffer(1000)
+    error = MemoryError()
+    run_out_of_memory(tmp_path, error)
+    assert " local kept);" in error.__notes__[0]
+    kept.facts["nbytes"] = 1 << 40
+    error = MemoryError()
+    run_out_of_memory(tmp_path, error)
+    assert " local kept: delete the variable `kept` of " in error.__notes__[0]
+
+
 @pytest.mark.parametrize("watched", [False, True])
 def test_page_shows_the_findings_the_account_and_the_live_tensors(tmp_path, watched):
     class Early:
@@ -395,6 +406,37 @@ if {{starts_itself}}:
     start(devices="cpu")
 runpy.run_path({str(LIMITED)!r}, run_name="__main__")
 """
+
+
+# No collection runs between the import of torch and the error.
+THREAD = """
+import gc
+import torch
+gc.disable()
+import threading
+
+def fail():
+    torch.empty(1 << 50)
+
+thread = threading.Thread(target=fail)
+thread.start()
+thread.join()
+"""
+
+
+@pytest.mark.usefixtures("torch_interpreter", "installation")
+def test_thread_that_fails_before_a_collection(tmp_path):
+    program = tmp_path / "train.py"
+    program.write_text(THREAD)
+    outcome = subprocess.run(
+        [sys.executable, "-m", "cyclewatch", "run", "--devices", "cpu", program],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    (path,) = tmp_path.glob("*-oom.txt")
+    assert f"report: {path}" in outcome.stderr
 
 
 @pytest.mark.usefixtures("torch_interpreter", "installation")
