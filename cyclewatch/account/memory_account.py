@@ -8,7 +8,6 @@ import sys
 from cyclewatch import _native
 from cyclewatch._native import clean_text, format_bytes
 from cyclewatch.account import measurement
-from cyclewatch.account.checkpointing import uses_checkpointing
 from cyclewatch.account.device_use import torch_use
 from cyclewatch.account.gpu_processes import other_processes
 from cyclewatch.account.memory_lines import (
@@ -20,6 +19,7 @@ from cyclewatch.account.memory_lines import (
     FROZEN,
     HELD_BY_CPP,
     NEVER_FREED,
+    NOTABLE,
     OTHERS,
     PENDING,
     PROCESSES,
@@ -30,10 +30,16 @@ from cyclewatch.account.memory_lines import (
     byte_table,
     cuda_entries,
     key_of,
-    names_of,
     process_entries,
     similar_paths,
     unread_words,
+)
+from cyclewatch.account.next_steps import (
+    OF_GRAPH,
+    is_kept_by_graph,
+    step_of_category,
+    step_of_group,
+    unread_graph_step,
 )
 from cyclewatch.code.code_roots import update_roots
 from cyclewatch.settings.configuration import read_configuration
@@ -45,22 +51,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from cyclewatch._native import Finding, GrowingOwner, LiveOwner, Path, Report
+    from cyclewatch._native import Finding, GrowingOwner, LiveOwner, Report
     from cyclewatch.watching.watches import Watch
 
 _MAX_HOLDERS = 10
-# Memory that can be avoided is named first if it is at least this part of the memory in use.
-_NOTABLE = 0.05
 
+# Those of lines without groups of tensors; step_of_category() has the others.
 _NEXT_STEPS = {
-    "parameter": "this is the model itself",
-    "gradient": "optimizer.zero_grad() frees gradients between steps",
-    "optimizer state": "use an optimizer with a smaller state, or shard the state across ranks",
-    "saved for backward": "use torch.no_grad() if you do not train, {checkpoint}smaller batches if "
-    "you do",
-    "activation": "use torch.no_grad() if you do not train, {checkpoint}smaller batches if you do",
-    HELD_BY_CPP: "no object that could be examined refers to these tensors, which may belong to a "
-    "torch.jit module; if not, cyclewatch.never_freed(settle=0) finds cycles of autograd nodes",
     PENDING: "the memory is free once the other stream has finished",
     CACHED: "nothing is lost: torch uses this memory for the next tensors, and "
     "torch.cuda.empty_cache() returns it to the device",
@@ -79,10 +76,8 @@ _IN_SENTENCES = {
 }
 
 
-# Categories of tensors that an autograd graph keeps alive.
-_OF_GRAPH = ("saved for backward", "activation")
 # Lines to which the tensors of graphs that were not read belong.
-_OF_UNREAD_GRAPH = (*_OF_GRAPH, HELD_BY_CPP, CPP_ONLY, REST)
+_OF_UNREAD_GRAPH = (*OF_GRAPH, HELD_BY_CPP, CPP_ONLY, REST)
 
 
 class MemoryAccount:
@@ -168,7 +163,7 @@ class MemoryAccount:
     def _is_notable(self, finding: Finding) -> bool:
         others = (REST, OTHERS, PROCESSES)
         known = sum(size for key, _, size in self._entries if key not in others)
-        return measurement.dead_bytes_of(finding) >= _NOTABLE * known
+        return measurement.dead_bytes_of(finding) >= NOTABLE * known
 
     def __repr__(self) -> str:
         return f"<MemoryAccount of {self.device}: {format_bytes(self.in_use)} in use>"
@@ -364,10 +359,10 @@ def _verdict(account: MemoryAccount, entries: list[Entry], growing: Sequence[Gro
     avoidable = [each for each in largest if each[0] in (DEAD, FROZEN, NEVER_FREED, FRAGMENTED)]
     chosen = max(avoidable, key=lambda each: each[2], default=None)
     growth = max(growing, key=lambda each: each.nbytes, default=None)
-    least = max(_NOTABLE * account.in_use, 0 if chosen is None else chosen[2])
+    least = max(NOTABLE * account.in_use, 0 if chosen is None else chosen[2])
     if growth is not None and growth.nbytes >= least:
         return f"{start}, of which {_growth_words(growth)}"
-    if chosen is None or chosen[2] < _NOTABLE * account.in_use:
+    if chosen is None or chosen[2] < NOTABLE * account.in_use:
         chosen = max(_unusual(largest, account), key=lambda each: each[2])
     key, _, size = chosen
     what = f"{format_bytes(size)} {_words(chosen)}"
@@ -379,7 +374,7 @@ def _verdict(account: MemoryAccount, entries: list[Entry], growing: Sequence[Gro
     # What a program holds deserves a sentence even if something else is larger or avoidable.
     reachable = [each for each in largest if each[0] in REACHABLE]
     second = max(reachable, key=lambda each: each[2], default=None)
-    if second is None or chosen in reachable or second[2] < _NOTABLE * account.in_use:
+    if second is None or chosen in reachable or second[2] < NOTABLE * account.in_use:
         return words
     step = ""
     # One sentence about the graphs is enough.
@@ -391,7 +386,7 @@ def _verdict(account: MemoryAccount, entries: list[Entry], growing: Sequence[Gro
 def _unusual(entries: list[Entry], account: MemoryAccount) -> list[Entry]:
     """The entries without a remainder that is normal, if another one is notable."""
     others = [each for each in entries if each[0] != REST]
-    is_notable = any(each[2] >= _NOTABLE * account.in_use for each in others)
+    is_notable = any(each[2] >= NOTABLE * account.in_use for each in others)
     return others if is_notable and _is_usual(REST, account) else entries
 
 
@@ -410,52 +405,6 @@ def _after_colon(key: str, account: MemoryAccount) -> str:
     return f": {step}" if step else ""
 
 
-def _detaching(path: Path) -> str:
-    """How to free tensors that an autograd graph keeps, or that are kept together with one.
-
-    Without the graph, a tensor that the program itself stores is as large as with it.
-    """
-    last = str(path).rpartition(" -> ")[2]
-    carrier, graph, _ = last.partition(".grad_fn")
-    if not graph:
-        return f"{path.remedy}; " if path.remedy else ""
-    return (
-        f"if no backward() will use it, store `{carrier}.detach()` instead of `{carrier}`, or, of "
-        "a single value, its `.item()`; "
-    )
-
-
-def _graph_step(holders: Sequence[LiveOwner]) -> str:
-    """How to free the tensors of graphs that were not read."""
-    is_single = len(holders) == 1
-    words = "holds an autograd graph" if is_single and holders[0].count == 1 else "hold graphs"
-    step = "store the result of `detach()` instead"
-    if is_single and (name := _variable(holders[0].held_by[0])):
-        step = f"store `{name}.detach()` instead of `{name}`"
-        if _is_single_value(holders[0]):
-            step += ", or its `.item()`"
-    return (
-        f"{names_of(holders)} {words} too large to be examined, which may keep the tensors of "
-        f"earlier steps: if no backward() will use it, {step}"
-    )
-
-
-def _variable(path: Path) -> str:
-    """The last expression of a path; "" if unknown."""
-    _, arrow, last = str(path).rpartition(" -> ")
-    if arrow:
-        return last
-    name = str(path).rpartition(" ")[2]
-    kind = path.root.kind
-    if kind == "module global":
-        return name.rpartition(".")[2]
-    return name if kind == "local variable" else ""
-
-
-def _is_single_value(group: LiveOwner) -> bool:
-    return group.shape is not None and all(each == 1 for each in group.shape)
-
-
 def _growth_words(growth: GrowingOwner) -> str:
     held = f", held by {growth.held_by}" if growth.held_by else ""
     return (
@@ -471,22 +420,19 @@ def _next_step(key: str, account: MemoryAccount) -> str:
     if key == FRAGMENTED:
         return FRAGMENTED_STEP
     if key in _OF_UNREAD_GRAPH and account._graph_holders and not _is_usual(key, account):
-        return _graph_step(account._graph_holders)
+        return unread_graph_step(account._graph_holders)
     if key in (HELD_BY_CPP, CPP_ONLY) and account.notes:
         return "autograd graphs that were not examined may keep them: see the note below"
-    general = _NEXT_STEPS.get(key, "").replace("{usual}", format_bytes(account._usual_rest))
-    if key in _OF_GRAPH:
-        advised = "" if uses_checkpointing() else "torch.utils.checkpoint or "
-        general = general.replace("{checkpoint}", advised)
+    if key not in REACHABLE:
+        return _NEXT_STEPS.get(key, "").replace("{usual}", format_bytes(account._usual_rest))
     group = next((each for each in account.holders if each.category == key), None)
     if group is None or not group.held_by:
-        return general
+        return step_of_category(key)
+    step = step_of_group(group)
     path = group.held_by[0]
-    # The running training step needs what its own variables hold.
-    if key == "other" or (key in _OF_GRAPH and path.root.kind != "local variable"):
-        step = path.remedy if key == "other" else f"{_detaching(path)}{general}"
+    if key == "other" or is_kept_by_graph(group):
         held = f"{path}{similar_paths(group)}"
         return f"the largest group, {format_bytes(group.nbytes)}, is held by {held}" + (
             f"; {step}" if step else ""
         )
-    return general
+    return step

@@ -23,6 +23,8 @@ HELD_BY_CPP = "held by C++"  # a category of tensors
 PROCESSES, OTHERS, REST = "processes", "others", "rest"
 _MOST_PROCESSES = 4  # that are named
 _MAX_NAMED_GROUPS = 2
+# Memory deserves a next step if it is at least this part of the memory in use.
+NOTABLE = 0.05
 FRAGMENTED_STEP = (
     "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or allocate the largest tensors first"
 )

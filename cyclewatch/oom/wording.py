@@ -9,6 +9,7 @@ from cyclewatch.account.memory_lines import (
     FRAGMENTED_STEP,
     FROZEN,
     NEVER_FREED,
+    NOTABLE,
     byte_table,
     dead_words,
     free_entries,
@@ -59,8 +60,13 @@ def _largest_held(memory: Memory) -> str:
     group = next((each for each in memory.owners if each.held_by), None)
     if group is None:
         return ""
+    from cyclewatch.account.next_steps import step_of_group  # late: import must be fast
+
     held_by = f"{clean_text(str(group.held_by[0]))}{similar_paths(group)}"
-    return f" (the largest group, {format_bytes(group.nbytes)}, is held by {held_by})"
+    is_notable = group.nbytes >= NOTABLE * memory.in_use
+    step = clean_text(step_of_group(group)) if is_notable else ""
+    words = f"the largest group, {format_bytes(group.nbytes)}, is held by {held_by}"
+    return f" ({words}{step and f': {step}'})"
 
 
 def _fragmentation(memory: Memory) -> str:

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What to do about reachable tensors, by their category and by what holds them."""
+
+from __future__ import annotations
+
+from cyclewatch.account.checkpointing import uses_checkpointing
+from cyclewatch.account.memory_lines import HELD_BY_CPP, names_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cyclewatch._native import LiveOwner, Path
+
+# Categories of tensors that an autograd graph keeps alive.
+OF_GRAPH = ("saved for backward", "activation")
+
+_STEPS = {
+    "parameter": "this is the model itself",
+    "gradient": "optimizer.zero_grad() frees gradients between steps",
+    "optimizer state": "use an optimizer with a smaller state, or shard the state across ranks",
+    HELD_BY_CPP: "no object that could be examined refers to these tensors, which may belong to a "
+    "torch.jit module; if not, cyclewatch.never_freed(settle=0) finds cycles of autograd nodes",
+}
+
+
+def step_of_category(category: str) -> str:
+    """What to do about tensors of which only the category is known; "" if nothing."""
+    if category in OF_GRAPH:
+        advised = "" if uses_checkpointing() else "torch.utils.checkpoint or "
+        return f"use torch.no_grad() if you do not train, {advised}smaller batches if you do"
+    return _STEPS.get(category, "")
+
+
+def is_kept_by_graph(group: LiveOwner) -> bool:
+    """Whether what holds the group keeps a graph that the running step does not need.
+
+    The running training step needs what its own variables hold.
+    """
+    return group.category in OF_GRAPH and group.held_by[0].root.kind != "local variable"
+
+
+def step_of_group(group: LiveOwner) -> str:
+    """What to do about tensors that the first path of `group.held_by` holds; "" if nothing."""
+    path = group.held_by[0]
+    if group.category == "other":
+        return path.remedy or ""
+    detaching = _detaching(path) if is_kept_by_graph(group) else ""
+    return detaching + step_of_category(group.category)
+
+
+def _detaching(path: Path) -> str:
+    """How to free tensors that an autograd graph keeps, or that are kept together with one.
+
+    Without the graph, a tensor that the program itself stores is as large as with it.
+    """
+    last = str(path).rpartition(" -> ")[2]
+    carrier, graph, _ = last.partition(".grad_fn")
+    if not graph:
+        return f"{path.remedy}; " if path.remedy else ""
+    return (
+        f"if no backward() will use it, store `{carrier}.detach()` instead of `{carrier}`, or, of "
+        "a single value, its `.item()`; "
+    )
+
+
+def unread_graph_step(holders: Sequence[LiveOwner]) -> str:
+    """How to free the tensors of graphs that were not read."""
+    is_single = len(holders) == 1
+    words = "holds an autograd graph" if is_single and holders[0].count == 1 else "hold graphs"
+    step = "store the result of `detach()` instead"
+    if is_single and (name := _variable(holders[0].held_by[0])):
+        step = f"store `{name}.detach()` instead of `{name}`"
+        if _is_single_value(holders[0]):
+            step += ", or its `.item()`"
+    return (
+        f"{names_of(holders)} {words} too large to be examined, which may keep the tensors of "
+        f"earlier steps: if no backward() will use it, {step}"
+    )
+
+
+def _variable(path: Path) -> str:
+    """The last expression of a path; "" if unknown."""
+    _, arrow, last = str(path).rpartition(" -> ")
+    if arrow:
+        return last
+    name = str(path).rpartition(" ")[2]
+    kind = path.root.kind
+    if kind == "module global":
+        return name.rpartition(".")[2]
+    return name if kind == "local variable" else ""
+
+
+def _is_single_value(group: LiveOwner) -> bool:
+    return group.shape is not None and all(each == 1 for each in group.shape)
