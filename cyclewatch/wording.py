@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cyclewatch._native import Finding, LiveOwner, Report
 
 # The key in Stats.skipped for collections that were not searched.
+_TOO_SMALL = "findings below min_bytes"
 _NOT_SEARCHED = "collections not searched for tensors: over budget"
 _MAX_CARDS = 5  # in a failure message
 _MAX_OWNERS = 10  # in a list
@@ -90,7 +91,8 @@ def clean_line(report: Report) -> str:
     else:
         watched = f"{collections} watched"
     others = len(report.findings)
-    cycles = "no new tensor cycle found" if others else "no tensor cycle found"
+    large = " of at least min_bytes" if _TOO_SMALL in stats.skipped else ""
+    cycles = f"no {'new ' if others else ''}tensor cycle{large} found"
     known = f" ({others} known or ignored)" if others else ""
     gaps = sorted({each.unexamined for each in report.processes if each.unexamined})
     gap = f"; not examined: {clean_text(' and '.join(gaps))}" if gaps else ""

@@ -287,7 +287,8 @@ def warn_tensor_cycles(
             path is resolved at the time of the call. If the directory is not writable, the report
             is written to the temporary directory, and a warning is logged.
         formats: Any of "text", "json", "dot", "svg" and "html"; one file is written for each.
-        min_bytes: Ignore findings that retain fewer bytes than this.
+        min_bytes: Ignore findings that retain fewer bytes than this. Does not apply to tensors with
+            an autograd graph, of which only a lower bound is known.
         budget: Share of wall time that the watch may use, above 0 and at most 1. If the budget is
             exceeded, only some collections are searched for owners. Totals are then lower bounds,
             and the report contains the number of collections that were not searched.
@@ -396,7 +397,8 @@ def observe_tensor_cycles(
     Args:
         callback: Receives a :class:`Report` that covers only that collection.
         devices: As in :func:`warn_tensor_cycles`.
-        min_bytes: Ignore findings that retain fewer bytes than this.
+        min_bytes: Ignore findings that retain fewer bytes than this. Does not apply to tensors with
+            an autograd graph, of which only a lower bound is known.
         budget: Share of wall time that the watch may use.
         capture_values: Also record values from the program.
         source_lines: Show the line of code of each reference to cut.

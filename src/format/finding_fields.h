@@ -235,7 +235,7 @@ struct Fields<model::Finding> {
         CYCLEWATCH_FIELD(
             unowned_bytes,
             "Device bytes that were freed with the cycles and that no tensor explains, "
-            "most likely saved for backward; before a collection, the bytes that memory() found in "
+            "most likely saved for backward; before a collection, the bytes that a scan found in "
             "the autograd graphs of these tensors; 0 if this was not measured",
             {.unknown = "if no tensor of the cycles has an autograd graph"}),
         CYCLEWATCH_FIELD(occurrences, "Number of cycles found"),

@@ -200,7 +200,7 @@ struct Finding {
     std::uint64_t attributed_bytes = 0;
     // A tensor of the cycle is the result of operations that require grad, so that more memory,
     // saved for backward, may be freed with the cycle: at least this many bytes; 0 if unknown.
-    // Measured by a collection or by memory(). Missing if no tensor of the cycle has a graph.
+    // Measured by a collection, scan() or memory(). Missing if no tensor of the cycle has a graph.
     std::optional<std::uint64_t> unowned_bytes;
     std::uint64_t occurrences = 0;    // cycles with this signature
     std::uint64_t largest_bytes = 0;  // retained_bytes of the largest occurrence

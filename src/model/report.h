@@ -111,6 +111,8 @@ struct GenerationTotals {
 // The key in Stats::skipped for collections whose unreachable objects were not searched for owners.
 // If this key is present, all totals are lower bounds.
 inline constexpr const char* kNotSearched = "collections not searched for tensors: over budget";
+// The key for findings that were not stored because of their size.
+inline constexpr const char* kTooSmall = "findings below min_bytes";
 
 // In a merged report, the values are totals over all processes.
 struct Stats {

@@ -90,7 +90,9 @@ std::string quiet_sentence(const model::Report& report) {
                ", none of which owned such memory.";
     }
     return found + ", including " + base::counted(stats.owners, "owner") + " of " + watched +
-           ", but no reference cycle that leads to such memory.";
+           (stats.skipped.contains(model::kTooSmall)
+                ? ", but no reference cycle that keeps as much of it as `min_bytes` asks for."
+                : ", but no reference cycle that leads to such memory.");
 }
 
 // " Not examined: the objects that ..."; "" if everything was examined.
@@ -127,8 +129,8 @@ struct Remedy {
 
     void add(const model::Finding& finding) {
         references += finding.cut.size();
-        bytes += static_cast<std::uint64_t>(static_cast<double>(finding.retained_bytes) *
-                                            finding.freed_share);
+        const std::uint64_t kept = finding.retained_bytes + finding.unowned_bytes.value_or(0);
+        bytes += static_cast<std::uint64_t>(static_cast<double>(kept) * finding.freed_share);
         payload = payload && finding.cut.front().payload;
         is_least = is_least || retains_unowned(finding);
     }
@@ -212,11 +214,10 @@ std::string effect_of(const model::Finding& finding) {
     if (finding.retained_bytes == 0 && finding.shared_bytes == 0) {
         return "lead" + verb_end + "to device memory that other objects also refer to";
     }
-    const bool own = finding.retained_bytes > 0;
-    return "keep" + verb_end +
-           base::format_bytes(own ? finding.retained_bytes : finding.shared_bytes) + " of " +
-           memory_kind(std::span(&finding, 1)) + " alive" +
-           (own ? "" : ", " + sharing_words(finding)) +
+    const std::uint64_t saved = finding.unowned_bytes.value_or(0);
+    return "keep" + verb_end + kept_size(finding) + " of " + memory_kind(std::span(&finding, 1)) +
+           " alive" + (finding.retained_bytes > 0 ? "" : ", " + sharing_words(finding)) +
+           (saved > 0 ? ", and " + format_bytes(saved) + " saved for backward" : "") +
            (is_collected(finding) ? "" : " (" + collected_words(finding) + ")");
 }
 
@@ -255,8 +256,12 @@ std::string result_sentence(const model::Report& report) {
     const std::string cycles =
         (sampled ? "At least " : "") + base::counted(total_cycles(report), "reference cycle");
     const bool is_least = sampled || std::ranges::any_of(report.findings, retains_unowned);
-    const std::string memory = (is_least ? "at least " : "") + format_bytes(report.retained_bytes) +
-                               " of " + memory_kind(report.findings);
+    std::uint64_t bytes = report.retained_bytes;
+    for (const model::Finding& finding : report.findings) {
+        bytes += finding.unowned_bytes.value_or(0);
+    }
+    const std::string memory =
+        (is_least ? "at least " : "") + format_bytes(bytes) + " of " + memory_kind(report.findings);
     if (std::ranges::none_of(report.findings, &is_collected)) {
         const bool partly = std::ranges::any_of(report.findings, [](const model::Finding& finding) {
             return finding.collections > 0 || is_collected_in_part(finding);

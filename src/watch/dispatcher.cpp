@@ -16,6 +16,7 @@
 #include "advice/catalog.h"
 #include "collector/gc_hook.h"
 #include "collector/object_arrays.h"
+#include "compat/gc_list.h"
 #include "compat/plain_instance.h"
 #include "device/device_memory.h"
 #include "python/guards.h"
@@ -149,7 +150,7 @@ void Dispatcher::scan_before_leaving_steps(std::int64_t number, const Watch* ste
     std::vector<std::shared_ptr<Watch>> leaving;
     std::ranges::copy_if(watches_, std::back_inserter(leaving), is_leaving);
     for (const auto& watch : leaving) {
-        scan_now(watch, kWholeHeap, Clock::now());
+        scan_to_end(watch);
     }
 }
 
@@ -182,6 +183,15 @@ void Dispatcher::scan_now(const std::shared_ptr<Watch>& watch,
         watch->skip("scans: out of memory");
     } catch (const std::runtime_error&) {
         watch->skip("scans: other threads created objects during every attempt");
+    }
+}
+
+void Dispatcher::scan_to_end(const std::shared_ptr<Watch>& watch) {
+    scan_now(watch, kWholeHeap, Clock::now());
+    try {
+        add_saved(watch);
+    } catch (const std::bad_alloc&) {
+        watch->skip("memory saved for backward: out of memory");
     }
 }
 
@@ -246,40 +256,25 @@ std::shared_ptr<Watch> Dispatcher::prepare_scan(Settings settings) {
     return std::make_shared<Watch>(std::move(settings));
 }
 
+void Dispatcher::add_saved(const std::shared_ptr<Watch>& watch) {
+    constexpr std::size_t kMostObjects = 1'000'000;  // takes about as long as five scans
+    if (!watch->has_dead_graphs() || cw_tracks_more_than(kMostObjects) != 0) {
+        return;
+    }
+    CensusSettings census;
+    census.devices = watch->settings().devices;
+    census.dead = &watch->reported();
+    watch->add_saved(live_owners(census).saved_by_dead);
+}
+
 ScanResult Dispatcher::scan(Settings settings, collector::HeapScope scope) {
     const auto watch = prepare_scan(std::move(settings));
     searches_.scan(watch, scope);
+    add_saved(watch);
     watch->end_scan(scope);
     watch->read_source();
     return {.report = watch->report(), .storages = watch->reported().list()};
 }
-
-namespace {
-
-// Adds the memory that the graphs of unreachable owners keep to the findings for these owners.
-model::Report with_saved(model::Report report,
-                         const ReportedStorages& dead,
-                         const std::vector<SavedByDead>& saved) {
-    std::map<std::pair<std::string, std::uint64_t>, std::vector<std::string>> signatures;
-    for (ReportedStorage& each : dead.list()) {
-        signatures[{each.device, each.storage}] = std::move(each.signatures);
-    }
-    for (const SavedByDead& each : saved) {
-        const std::vector<std::string>& of_source = signatures[{each.device, each.of_storage}];
-        auto finding = std::ranges::find_if(report.findings, [&](const model::Finding& known) {
-            return std::ranges::find(of_source, known.signature) != of_source.end();
-        });
-        if (finding == report.findings.end()) {
-            finding = report.findings.begin();
-        }
-        if (finding != report.findings.end()) {
-            finding->unowned_bytes = finding->unowned_bytes.value_or(0) + each.bytes;
-        }
-    }
-    return report;
-}
-
-}  // namespace
 
 MemoryUse Dispatcher::memory_use(const Settings& settings,
                                  CensusSettings census,
@@ -294,9 +289,8 @@ MemoryUse Dispatcher::memory_use(const Settings& settings,
     dead->read_source();
     never_freed->end_search();
     never_freed->read_source();
-    model::Report report = with_saved(dead->report(), dead->reported(), live.saved_by_dead);
-    return {
-        .dead = std::move(report), .never_freed = never_freed->report(), .live = std::move(live)};
+    dead->add_saved(live.saved_by_dead);
+    return {.dead = dead->report(), .never_freed = never_freed->report(), .live = std::move(live)};
 }
 
 model::Report Dispatcher::never_freed(Settings settings,
@@ -389,7 +383,7 @@ void Dispatcher::finish(const std::shared_ptr<Watch>& watch) {
     if (is_active(watch)) {
         const bool may_scan = watch->may_scan_at_end(child_, stages_.inherited.objects());
         if (watch->settings().exit_scan && watch->observes_step() && may_scan) {
-            scan_now(watch, kWholeHeap, Clock::now());
+            scan_to_end(watch);
         }
     }
     stop(watch);

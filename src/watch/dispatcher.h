@@ -74,9 +74,9 @@ class Dispatcher final : public collector::CollectionListener {
     // register_owner().
     void take_census(const std::shared_ptr<Watch>& watch);
 
-    // Finds the owners that are unreachable now, without a collection (HeapSearches::scan()). No
-    // watch needs to be active. Only `settings.devices` is used. Propagates the exceptions of
-    // HeapSearches::scan().
+    // Finds the owners that are unreachable now, without a collection (HeapSearches::scan()), and
+    // what only their autograd graphs keep. No watch needs to be active. Only `settings.devices` is
+    // used. Propagates the exceptions of HeapSearches::scan().
     ScanResult scan(Settings settings, collector::HeapScope scope);
     // Calls never_freed() with `settle` 0, scan() of all objects without the cycles through NumPy
     // arrays, and live_owners() without the storages of the cycles that no collection frees, but
@@ -165,6 +165,11 @@ class Dispatcher final : public collector::CollectionListener {
     void scan_now(const std::shared_ptr<Watch>& watch,
                   std::optional<collector::HeapScope> scope,
                   Clock::time_point began);
+    // The scan that ends the observation of the program or of some steps.
+    void scan_to_end(const std::shared_ptr<Watch>& watch);
+    // Adds what the autograd graphs of the unreachable owners keep to the findings of `watch`. Does
+    // nothing if there are no such graphs, or very many objects. May throw std::bad_alloc.
+    void add_saved(const std::shared_ptr<Watch>& watch);
     [[nodiscard]] bool is_ending() const;
     // True if the current collection began before the fork that created this process. The parent
     // process reports that collection. In this process, the report writer's locks may be held by

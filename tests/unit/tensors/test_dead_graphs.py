@@ -2,6 +2,8 @@
 """memory(): what the autograd graphs of tensors in dead cycles keep is dead, too."""
 
 import gc
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -156,3 +158,51 @@ def test_the_finding_names_what_its_tensors_have_saved(weight):
     assert SIZE <= finding.unowned_bytes < SIZE + 100
     assert "a further 391 KiB that these tensors have saved for backward" in finding.to_text()
     assert "; 391 KiB dead in" in oom_headline(Memory("cpu", requested=None))
+
+
+def test_a_scan_names_it_too(weight):
+    Step((weight.exp() * 2).sum())
+    for _ in range(2):
+        (finding,) = cyclewatch.scan(devices="cpu").findings
+        assert SIZE <= finding.unowned_bytes < SIZE + 100
+        assert "keeps at least 4 B of cpu memory alive, and 391 KiB saved for" in finding.headline
+    first, second = cyclewatch.scan(devices="cpu").to_text().splitlines()[:2]
+    assert first.startswith("1 reference cycle keeps at least 391 KiB of cpu memory alive")
+    assert "frees at least 391 KiB." in f"{first} {second}"
+
+
+def test_the_scan_at_exit_names_it_too(tmp_path):
+    program = tmp_path / "train.py"
+    program.write_text(
+        "import gc, torch\n"
+        "gc.disable()\n"
+        "class Step:\n"
+        "    pass\n"
+        "step = Step()\n"
+        "step.me, step.loss = step, torch.ones(100_000, requires_grad=True).exp().sum()\n"
+        "del step\n"
+    )
+    outcome = subprocess.run(
+        [sys.executable, "-m", "cyclewatch", "run", "--devices=cpu", "--min-bytes=1MiB", program],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=True,
+    )
+    # The graph keeps the leaf and the result of exp().
+    assert " of cpu memory alive, and 781 KiB saved for backward (not" in outcome.stderr
+
+
+@pytest.mark.parametrize("collects", [False, True])
+def test_min_bytes_does_not_hide_it(weight, collects):
+    with cyclewatch.watch(devices="cpu", min_bytes=SIZE) as watch:
+        Step(torch.ones(1))
+        Step(weight.exp().sum())
+        if collects:
+            gc.collect()
+        else:
+            watch.step(0)
+    (finding,) = watch.report().findings
+    assert finding.title.endswith("Step.me -> Step")
+    assert finding.retained_bytes < 100
+    assert finding.unowned_bytes is not None

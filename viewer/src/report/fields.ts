@@ -115,7 +115,7 @@ export interface Finding {
     shared_bytes: number; // Device bytes that other cycles or objects also kept alive.
     shared_with: number; // Number of other findings that share `shared_bytes`. The shared bytes are freed once this finding and all of the others are fixed. 0 if only objects outside all cycles share them.
     attributed_bytes: number; // `retained_bytes` plus the shared bytes that are assigned to this finding. The sum over all findings counts each storage once.
-    unowned_bytes?: number; // Device bytes that were freed with the cycles and that no tensor explains, most likely saved for backward; before a collection, the bytes that memory() found in the autograd graphs of these tensors; 0 if this was not measured; missing if no tensor of the cycles has an autograd graph.
+    unowned_bytes?: number; // Device bytes that were freed with the cycles and that no tensor explains, most likely saved for backward; before a collection, the bytes that a scan found in the autograd graphs of these tensors; 0 if this was not measured; missing if no tensor of the cycles has an autograd graph.
     occurrences: number; // Number of cycles found.
     largest_bytes: number; // `retained_bytes` of the largest occurrence.
     byte_seconds: number; // Upper bound on the product of the retained bytes and the number of seconds for which they were unreachable, summed over all occurrences.
