@@ -130,6 +130,7 @@ class LiveOwner:
         self,
     ) -> Literal[
         "parameter",
+        "buffer",
         "gradient",
         "optimizer state",
         "saved for backward",

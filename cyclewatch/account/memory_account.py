@@ -430,7 +430,7 @@ def _next_step(key: str, account: MemoryAccount) -> str:
         return step_of_category(key)
     step = step_of_group(group)
     path = group.held_by[0]
-    if key == "other" or is_kept_by_graph(group):
+    if key in ("buffer", "other") or is_kept_by_graph(group):
         held = f"{path}{similar_paths(group)}"
         return f"the largest group, {format_bytes(group.nbytes)}, is held by {held}" + (
             f"; {step}" if step else ""

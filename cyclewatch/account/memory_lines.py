@@ -30,6 +30,7 @@ FRAGMENTED_STEP = (
 )
 REACHABLE = {
     "parameter": "parameters",
+    "buffer": "buffers of modules",
     "gradient": "gradients",
     "optimizer state": "optimizer state",
     "saved for backward": "saved for backward",

@@ -17,6 +17,7 @@ OF_GRAPH = ("saved for backward", "activation")
 
 _STEPS = {
     "parameter": "this is the model itself",
+    "buffer": "register_buffer() has made them parts of modules",
     "gradient": "optimizer.zero_grad() frees gradients between steps",
     "optimizer state": "use an optimizer with a smaller state, or shard the state across ranks",
     HELD_BY_CPP: "no object that could be examined refers to these tensors, which may belong to a "

@@ -77,8 +77,9 @@ struct Fields<model::LiveOwner> {
         CYCLEWATCH_FIELD(
             bytes, "Size of all storages in bytes, counting each once", {.python = "nbytes"}),
         CYCLEWATCH_FIELD(category,
-                         "'parameter', 'gradient', 'optimizer state', 'saved for backward' (held "
-                         "by an autograd graph), 'activation', 'held by C++' (only C++ code that "
+                         "'parameter', 'buffer' (registered with a torch module), 'gradient', "
+                         "'optimizer state', 'saved for backward' (held by an autograd graph), "
+                         "'activation', 'held by C++' (only C++ code that "
                          "cannot be examined refers to them) or 'other'"),
         CYCLEWATCH_FIELD(
             held_by, "One or two paths to one of the tensors, as returned by :func:`why_alive`"),

@@ -21,6 +21,7 @@ std::uint64_t& size_of(CategorySizes& sizes, OwnerCategory category) {
             return sizes.saved_for_backward;
         case OwnerCategory::activation:
             return sizes.activation;
+        case OwnerCategory::buffer:
         case OwnerCategory::held_by_cpp:
         case OwnerCategory::other:
             break;

@@ -72,6 +72,9 @@ struct RetentionPath {
     // of `cache` that are no longer needed". Not part of the JSON document.
     std::string group_remedy;
     RemedyKind remedy_kind = RemedyKind::removal;  // not part of the JSON document
+    // The last reference is the one of a torch module to a registered buffer. Not part of the JSON
+    // document.
+    bool is_buffer = false;
     // The share of its maximum length that a bounded deque on the path has; 0 if there is none. Not
     // part of the JSON document.
     double filled = 0;
@@ -82,6 +85,7 @@ struct RetentionPath {
 
 enum class OwnerCategory : std::uint8_t {
     parameter,
+    buffer,  // registered with a torch module
     gradient,
     optimizer_state,
     saved_for_backward,  // held by an autograd graph that was read
@@ -89,7 +93,8 @@ enum class OwnerCategory : std::uint8_t {
     held_by_cpp,         // held only by C++ code that could not be read
     other,
 };
-inline constexpr std::array<std::string_view, 7> kOwnerCategoryWords{"parameter",
+inline constexpr std::array<std::string_view, 8> kOwnerCategoryWords{"parameter",
+                                                                     "buffer",
                                                                      "gradient",
                                                                      "optimizer state",
                                                                      "saved for backward",

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "capture/labelers/labelers.h"
 #include "retention/cut_choice.h"
 #include "retention/folding.h"
 #include "retention/path_names.h"
@@ -37,6 +38,14 @@ void set_cut(model::RetentionPath& path, std::size_t at, bool frees, bool uses_l
 void use_complete_remedy(model::RetentionPath& path) {
     path.cut_frees = true;
     path.cut->reason = "the remedy removes all paths to the object";
+}
+
+// True if the last reference is an item of the dict of buffers of a torch module.
+bool ends_in_buffer(const HeapGraph& graph, const RawPath& path, const std::vector<Step>& steps) {
+    return !steps.empty() && steps.back().role == model::PartRole::nn_children &&
+           steps.back().from != nullptr && path.nodes.size() > 1 &&
+           capture::find_attribute(steps.back().from, "_buffers") ==
+               graph.object(path.nodes[path.nodes.size() - 2]);
 }
 
 // True for what a program gives to C code in order to be called later: a callable, or its
@@ -90,6 +99,7 @@ model::RetentionPath describe(const HeapGraph& graph,
     result.root = text.root();
     result.references = text.references();
     result.text = text.folded();
+    result.is_buffer = ends_in_buffer(graph, path, steps);
     const CutChoice cut =
         choose_cut(steps, text, path, result.references, root != nullptr && root->is_user_code);
     if (cut.rank != CutRank::never) {

@@ -180,7 +180,11 @@ model::OwnerCategory category_of(const LiveStorage& storage) {
     if (is_held_by_c_code(storage) && storage.has_library_holders) {
         return OwnerCategory::held_by_cpp;
     }
-    return storage.owner->reading.has_graph ? OwnerCategory::activation : OwnerCategory::other;
+    if (storage.owner->reading.has_graph) {
+        return OwnerCategory::activation;
+    }
+    return !storage.paths.empty() && storage.paths.front().is_buffer ? OwnerCategory::buffer
+                                                                     : OwnerCategory::other;
 }
 
 const PendingOwner* part_of(const LiveStorage& storage) {

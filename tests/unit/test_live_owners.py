@@ -392,6 +392,35 @@ def test_gradients_are_not_counted_with_their_tensors(make, category, holder):
     assert sizes == {category: 65 << 14, "gradient": 65 << 14}
 
 
+def test_buffers_of_modules_have_a_category():
+    torch = pytest.importorskip("torch")
+    weight = torch.nn.Parameter(torch.ones(1))
+    model = torch.nn.Sequential(torch.nn.BatchNorm1d(1003), torch.nn.Linear(1, 1))
+    model.register_buffer("mask", torch.ones(1004), persistent=False)
+    model.plain = torch.ones(1005)
+    model.listed = [torch.ones(1006)]
+    model[1].register_buffer("scale", torch.nn.Parameter(torch.ones(1007)))
+    model.register_buffer("computed", torch.ones(1008) + weight)
+    found = {
+        str(each.held_by[0]).rpartition("model")[2]: each.category
+        for each in cyclewatch.live_owners(1000, min_bytes=0)
+        if each.shape and 1003 <= each.shape[0] <= 1008
+    }
+    assert found == {
+        "[0].weight": "parameter",
+        "[0].bias": "parameter",
+        "[0].running_mean": "buffer",
+        "[0].running_var": "buffer",
+        ".mask": "buffer",
+        ".plain": "other",
+        ".listed[0]": "other",
+        "[1].scale": "parameter",
+        ".computed": "activation",
+    }
+    lines = dict(cyclewatch.memory("cpu").lines)
+    assert lines["reachable: buffers of modules"] >= 4 * (2 * 1003 + 1004)
+
+
 def test_tensors_of_one_path_are_grouped_by_category():
     torch = pytest.importorskip("torch")
     weight = torch.nn.Parameter(torch.ones(1))

@@ -11,7 +11,7 @@ const CATEGORIES = [
     ["other", "other tensors"],
 ] as const satisfies readonly (readonly [keyof CategorySizes, string])[];
 
-const CPP_ONLY = "held by C++"; // a line of an account, which a census counts as "other"
+const OTHERS = ["held by C++", "buffer"]; // lines of an account, which a census counts as "other"
 
 export type Category = (typeof CATEGORIES)[number][0];
 
@@ -40,7 +40,7 @@ export function knotsOf(report: Report, steps: MemorySteps): Knot[] {
         .map(({ at, step, lines }): Knot => {
             const size = (category: string): number =>
                 lines
-                    .filter(({ kind }) => (kind === CPP_ONLY ? "other" : kind.replaceAll(" ", "_")) === category)
+                    .filter(({ kind }) => (OTHERS.includes(kind) ? "other" : kind.replaceAll(" ", "_")) === category)
                     .reduce((sum, { bytes }) => sum + bytes, 0);
             return { at: timeOf(steps, step, at), sizes: Object.fromEntries(CATEGORIES.map(([field]) => [field, size(field)])) as Knot["sizes"] };
         });

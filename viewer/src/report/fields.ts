@@ -215,7 +215,7 @@ export interface LiveOwner {
     process: number; // Index of the process in `Report.processes`.
     owner: Owner; // One of the tensors; `count` is the number of storages.
     bytes: number; // Size of all storages in bytes, counting each once.
-    category: "parameter" | "gradient" | "optimizer state" | "saved for backward" | "activation" | "held by C++" | "other"; // 'parameter', 'gradient', 'optimizer state', 'saved for backward' (held by an autograd graph), 'activation', 'held by C++' (only C++ code that cannot be examined refers to them) or 'other'.
+    category: "parameter" | "buffer" | "gradient" | "optimizer state" | "saved for backward" | "activation" | "held by C++" | "other"; // 'parameter', 'buffer' (registered with a torch module), 'gradient', 'optimizer state', 'saved for backward' (held by an autograd graph), 'activation', 'held by C++' (only C++ code that cannot be examined refers to them) or 'other'.
     held_by: Path[]; // One or two paths to one of the tensors, as returned by :func:`why_alive`.
 }
 
