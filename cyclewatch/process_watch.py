@@ -59,7 +59,7 @@ class ProcessWatch:
         self._settings = settings
         self._process = os.getpid()
         self._is_run = is_run
-        self._last_warned = ""  # the headline of the latest warning
+        self._last_warned: tuple[str, int] | None = None  # the signature and the number of cycles
         self._finished = 0  # the id of the process that has finished
         folder, name, formats = _report_location(settings["output"], settings["format"], script)
         self._is_named = bool(name)
@@ -100,7 +100,7 @@ class ProcessWatch:
         atexit.register(self._finish)
 
     def _warn(self, finding: Finding, report_path: str | None, again: bool) -> None:
-        self._last_warned = finding.headline
+        self._last_warned = (finding.signature, finding.occurrences)
         finding_warnings.warn(finding, report_path, again)
 
     def _in_child(self) -> None:
@@ -144,16 +144,17 @@ class ProcessWatch:
         report_failed_program()
         if self._watch.active and self._settings["collect_at_exit"]:
             collecting.collect()
-        if self._watch.active and self._settings["never_freed"]:
-            # No step follows, so nothing needs to settle.
-            self._watch._native_watch.find_never_freed(torch_layout(), 0)
-        account = None
+        self._watch._native_watch.scan_at_end()
         is_child = os.getpid() != self._process
-        # Takes too long for each of many workers.
-        if self._watch.active and not is_child and not self._settings["no_exit_scan"]:
-            account = self._record_memory("end")
-        self._watch._native_watch.finish()
-        self._watch.stop()
+        account = None
+        with collecting.Pause():  # a collection over the budget would not be examined
+            if self._watch.active and self._settings["never_freed"]:
+                # No step follows, so nothing needs to settle.
+                self._watch._native_watch.find_never_freed(torch_layout(), 0)
+            # Takes too long for each of many workers.
+            if self._watch.active and not is_child and not self._settings["no_exit_scan"]:
+                account = self._record_memory("end")
+            self._watch.stop()
         self._print_failures()
         if is_child and not self._settings["follow_fork"]:
             return
@@ -238,11 +239,11 @@ class ProcessWatch:
         if self._settings["fail"]:
             lines += ["\n\n".join(each.to_text(rank) for rank, each in enumerate(findings, 1))]
         elif findings:
-            headline = findings[0].headline
+            first = findings[0]
             others = len(findings) - 1
             more = f" {others:,} more finding{'s' * (others != 1)}." if others else ""
-            if headline != self._last_warned:
-                lines += [_native.clean_text(f"{prefix()}{headline}{more}")]
+            if (first.signature, first.occurrences) != self._last_warned:
+                lines += [_native.clean_text(f"{prefix()}{first.headline}{more}")]
         if growing:
             lines += [_native.clean_text(f"{prefix()}Tensor memory grows: {growing[0]}")]
         if lines:

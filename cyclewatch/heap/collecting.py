@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Full collections that do not depend on the program's collector settings."""
+"""Full collections that do not depend on the program's collector settings, and none at all."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import gc
 
 # Bound at import, because programs (and tests) may replace the functions of gc.
 GC_COLLECT = gc.collect
+_is_enabled, _enable, _disable = gc.isenabled, gc.enable, gc.disable
 _get_debug = gc.get_debug
 _set_debug = gc.set_debug
 
@@ -26,3 +27,15 @@ def collect() -> None:
         GC_COLLECT()
     finally:
         _set_debug(flags)
+
+
+class Pause:
+    """Context manager during which no automatic collection starts, in any thread."""
+
+    def __enter__(self) -> None:
+        self._was_enabled = _is_enabled()
+        _disable()
+
+    def __exit__(self, *_: object) -> None:
+        if self._was_enabled:
+            _enable()

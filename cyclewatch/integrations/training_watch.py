@@ -114,7 +114,7 @@ class TrainingWatch:
         if self._is_ours and watch.active:
             if error is not None and watch._autopsy is not None:
                 watch._autopsy.__exit__(type(error), error, None)
-            watch._native_watch.finish()
+            watch._native_watch.scan_at_end()
             watch.stop()
             _log_result(watch)
 

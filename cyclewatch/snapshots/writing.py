@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import sys
 
 from cyclewatch import _native
 from cyclewatch.code.code_roots import update_roots
+from cyclewatch.heap.collecting import Pause
 from cyclewatch.heap.scanning import scan_storages
 from cyclewatch.oom.errors import torch_module
 from cyclewatch.watching.memory_recording import is_recorded
@@ -68,17 +68,12 @@ def snapshot_with_owners() -> bytes:
     cuda = getattr(torch, "cuda", None)
     if cuda is None or not cuda.is_initialized():
         raise RuntimeError("the program has not initialized CUDA with torch")
-    collects = gc.isenabled()
-    gc.disable()  # the dicts of the snapshot would cause a collection, which frees dead tensors
-    try:
+    with Pause():  # the dicts of the snapshot would cause a collection, which frees dead tensors
         owners = owners_of_blocks()
         _annotate(**owners)
         take = getattr(cuda.memory, "_snapshot", None)
         snapshot = {"segments": cuda.memory_snapshot()} if take is None else dict(take())
         return pickle.dumps({**snapshot, KEY: owners})
-    finally:
-        if collects:
-            gc.enable()
 
 
 def owners_of_blocks() -> dict[str, list[dict[str, Any]]]:

@@ -159,14 +159,13 @@ void bind_native_watch(NativeWatchClass& added) {
             "Stops the watch, delivers queued notifications and waits up to 10 s for the report "
             "file, with the GIL released.")
         .def(
-            "finish",
+            "scan_at_end",
             [](const NativeWatch& self) {
-                Dispatcher::instance().finish(self.watch);
+                Dispatcher::instance().scan_at_end(self.watch);
                 raise_pending();
             },
             Locked(),
-            "Stops the watch at the end of the program: first scans the heap and writes a report "
-            "without findings, as start_watch() was told.")
+            "Scans the heap at the end of the program, if start_watch() was told to.")
         .def(
             "report",
             [](const NativeWatch& self) {

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <map>
+#include <set>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -148,6 +151,45 @@ void check_references(CapturedCollection& collection) {
     }
     for (PendingOwner& owner : collection.owners) {
         owner.freed = storages[owner.storage].released;
+    }
+}
+
+void check_references(CapturedCollection& collection,
+                      CapturedCollection& saved,
+                      const std::vector<std::size_t>& owner_of) {
+    using Key = std::pair<std::string, std::uint64_t>;
+    const auto key_of = [](const PendingOwner& owner) {
+        return Key(owner.reading.device, owner.reading.storage);
+    };
+    std::map<Key, std::int64_t> known;
+    std::set<Key> taken;
+    for (const PendingOwner& owner : collection.owners) {
+        known[key_of(owner)] += owner.reading.known_references;
+        taken.insert(key_of(owner));
+    }
+    for (const PendingOwner& owner : saved.owners) {
+        known[key_of(owner)] += owner.reading.known_references;
+    }
+    const auto outlives = [&](const PendingOwner& owner) {
+        const auto references = static_cast<std::int64_t>(owner.reading.storage_references);
+        return references > known[key_of(owner)];
+    };
+    for (model::Storage& storage : collection.observation.storages) {
+        storage.released = true;
+    }
+    for (const PendingOwner& owner : collection.owners) {
+        if (outlives(owner)) {
+            collection.observation.storages[owner.storage].released = false;
+        }
+    }
+    for (PendingOwner& owner : collection.owners) {
+        owner.freed = collection.observation.storages[owner.storage].released;
+    }
+    for (std::size_t i = 0; i < saved.owners.size(); ++i) {
+        PendingOwner& owner = saved.owners[i];
+        if (!outlives(owner) && taken.insert(key_of(owner)).second) {
+            collection.saved.push_back({std::move(owner.reading), owner_of[i]});
+        }
     }
 }
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "base/wide_hash.h"
@@ -50,6 +51,12 @@ struct GarbageShape {
     std::vector<std::uint64_t> storage_keys;
 };
 
+// A storage that only the autograd graph of an owner keeps.
+struct SavedStorage {
+    device::OwnerReading reading;
+    std::size_t of = 0;  // index of a storage of the owner
+};
+
 struct CapturedCollection {
     std::vector<PendingOwner> owners;
     std::vector<capture::OwnerPlace> places;  // by PendingOwner::object; empty without a graph
@@ -76,6 +83,9 @@ struct CapturedCollection {
     // All watches share the graph, storages and omissions; select_owners() sets the other fields.
     model::Observation observation;
 
+    // For a scan: the objects of `owners`, which may not exist any more.
+    std::unordered_set<const PyObject*> objects;
+    std::vector<SavedStorage> saved;  // for a scan
     // For a scan: for each storage, the signatures of the findings that report the storage.
     std::vector<std::vector<std::string>> signatures;
 
@@ -102,7 +112,12 @@ void check_freed(CapturedCollection& collection) noexcept;
 // Call this after a scan, instead of check_freed(). Storages that other references keep alive, and
 // their owners, are marked as not freed.
 void check_references(CapturedCollection& collection);
-
+// The same for the owners of `collection` and the objects that only their autograd graphs keep,
+// some of which are owners of `collection`. Takes the other storages of the latter that die.
+// `owner_of`: for each of `saved.owners`, the index of the storage of the owner of the graph.
+void check_references(CapturedCollection& collection,
+                      CapturedCollection& saved,
+                      const std::vector<std::size_t>& owner_of);
 // For each storage of a scan, the signatures of the findings that contain the storage. A finding
 // lists only a limited number of owners. A storage that no finding lists may belong to any of them,
 // so for such a storage all signatures are returned.

@@ -16,7 +16,6 @@
 #include "advice/catalog.h"
 #include "collector/gc_hook.h"
 #include "collector/object_arrays.h"
-#include "compat/gc_list.h"
 #include "compat/plain_instance.h"
 #include "device/device_memory.h"
 #include "python/guards.h"
@@ -150,7 +149,7 @@ void Dispatcher::scan_before_leaving_steps(std::int64_t number, const Watch* ste
     std::vector<std::shared_ptr<Watch>> leaving;
     std::ranges::copy_if(watches_, std::back_inserter(leaving), is_leaving);
     for (const auto& watch : leaving) {
-        scan_to_end(watch);
+        scan_now(watch, kWholeHeap, Clock::now());
     }
 }
 
@@ -183,15 +182,6 @@ void Dispatcher::scan_now(const std::shared_ptr<Watch>& watch,
         watch->skip("scans: out of memory");
     } catch (const std::runtime_error&) {
         watch->skip("scans: other threads created objects during every attempt");
-    }
-}
-
-void Dispatcher::scan_to_end(const std::shared_ptr<Watch>& watch) {
-    scan_now(watch, kWholeHeap, Clock::now());
-    try {
-        add_saved(watch);
-    } catch (const std::bad_alloc&) {
-        watch->skip("memory saved for backward: out of memory");
     }
 }
 
@@ -256,21 +246,9 @@ std::shared_ptr<Watch> Dispatcher::prepare_scan(Settings settings) {
     return std::make_shared<Watch>(std::move(settings));
 }
 
-void Dispatcher::add_saved(const std::shared_ptr<Watch>& watch) {
-    constexpr std::size_t kMostObjects = 1'000'000;  // takes about as long as five scans
-    if (!watch->has_dead_graphs() || cw_tracks_more_than(kMostObjects) != 0) {
-        return;
-    }
-    CensusSettings census;
-    census.devices = watch->settings().devices;
-    census.dead = &watch->reported();
-    watch->add_saved(live_owners(census).saved_by_dead);
-}
-
 ScanResult Dispatcher::scan(Settings settings, collector::HeapScope scope) {
     const auto watch = prepare_scan(std::move(settings));
     searches_.scan(watch, scope);
-    add_saved(watch);
     watch->end_scan(scope);
     watch->read_source();
     return {.report = watch->report(), .storages = watch->reported().list()};
@@ -289,7 +267,6 @@ MemoryUse Dispatcher::memory_use(const Settings& settings,
     dead->read_source();
     never_freed->end_search();
     never_freed->read_source();
-    dead->add_saved(live.saved_by_dead);
     return {.dead = dead->report(), .never_freed = never_freed->report(), .live = std::move(live)};
 }
 
@@ -378,15 +355,14 @@ void Dispatcher::stop(const std::shared_ptr<Watch>& watch) {
     }
 }
 
-void Dispatcher::finish(const std::shared_ptr<Watch>& watch) {
+void Dispatcher::scan_at_end(const std::shared_ptr<Watch>& watch) {
     handle_fork();
     if (is_active(watch)) {
         const bool may_scan = watch->may_scan_at_end(child_, stages_.inherited.objects());
         if (watch->settings().exit_scan && watch->observes_step() && may_scan) {
-            scan_to_end(watch);
+            scan_now(watch, kWholeHeap, Clock::now());
         }
     }
-    stop(watch);
 }
 
 void Dispatcher::report_resurrected() {
@@ -405,7 +381,9 @@ void Dispatcher::end() {
     // Stops the oldest watch first. Stops only as many watches as exist now, because a notification
     // may start another watch.
     for (std::size_t left = watches_.size(); left > 0 && !watches_.empty(); --left) {
-        finish(std::shared_ptr<Watch>(watches_.front()));
+        const std::shared_ptr<Watch> watch = watches_.front();
+        scan_at_end(watch);
+        stop(watch);
     }
 }
 

@@ -52,10 +52,10 @@ class Dispatcher final : public collector::CollectionListener {
     // queued notifications, and waits for the report file of `watch`. Removes the hook if no other
     // watch is active. Idempotent. May leave a Python exception pending.
     void stop(const std::shared_ptr<Watch>& watch);
-    // Scans the whole heap if `Settings::exit_scan` is set and Watch::may_scan_at_end(), and stops
-    // `watch`. The requirements of stop() and scan() apply.
-    void finish(const std::shared_ptr<Watch>& watch);
-    // Finishes all watches. Call this at interpreter exit. If another thread starts a watch
+    // Scans the whole heap if `Settings::exit_scan` is set and Watch::may_scan_at_end(). The
+    // requirements of scan() apply.
+    void scan_at_end(const std::shared_ptr<Watch>& watch);
+    // scan_at_end() and stop() for all watches. Call this at interpreter exit. If another thread starts a watch
     // afterwards, that watch is inactive, because nothing would wait for its report.
     void end();
     [[nodiscard]] bool is_active(const std::shared_ptr<Watch>& watch) const;
@@ -165,11 +165,6 @@ class Dispatcher final : public collector::CollectionListener {
     void scan_now(const std::shared_ptr<Watch>& watch,
                   std::optional<collector::HeapScope> scope,
                   Clock::time_point began);
-    // The scan that ends the observation of the program or of some steps.
-    void scan_to_end(const std::shared_ptr<Watch>& watch);
-    // Adds what the autograd graphs of the unreachable owners keep to the findings of `watch`. Does
-    // nothing if there are no such graphs, or very many objects. May throw std::bad_alloc.
-    void add_saved(const std::shared_ptr<Watch>& watch);
     [[nodiscard]] bool is_ending() const;
     // True if the current collection began before the fork that created this process. The parent
     // process reports that collection. In this process, the report writer's locks may be held by

@@ -40,6 +40,22 @@ void add_unowned_bytes(const model::CollectionRecord& record,
     }
 }
 
+// Adds the memory that only graphs keep to the finding for the owner of the graph.
+void add_saved(const CapturedCollection& captured, std::vector<model::Finding>& findings) {
+    for (const SavedStorage& saved : captured.saved) {
+        const std::vector<std::string>& of_owner = captured.signatures[saved.of];
+        auto finding = std::ranges::find_if(findings, [&](const model::Finding& each) {
+            return std::ranges::find(of_owner, each.signature) != of_owner.end();
+        });
+        if (finding == findings.end()) {
+            finding = findings.begin();
+        }
+        if (finding != findings.end()) {
+            finding->unowned_bytes = finding->unowned_bytes.value_or(0) + saved.reading.bytes;
+        }
+    }
+}
+
 void count_omissions(Watch& watch, const CapturedCollection& captured) {
     watch.skip("owners whose reader failed", captured.failed_readings);
     for (const auto& [type, contradiction] : captured.contradictions) {
@@ -84,6 +100,7 @@ void FindingReporter::report(CapturedCollection& captured,
                 finding.uncollected_bytes = finding.retained_bytes + finding.shared_bytes;
             }
             captured.signatures = signatures_by_storage(captured, findings);
+            add_saved(captured, findings);
         }
         std::vector<report::DeadStorage> dead;
         if (storages != nullptr) {

@@ -90,6 +90,9 @@ GarbageReading GarbageReader::read(const collector::UnreachableSet& unreachable,
     // free objects that were only borrowed.
     detection.held.clear();
     readings.read_with_user_code();
+    if (search.is_scan()) {
+        captured->objects.insert(readings.objects().begin(), readings.objects().end());
+    }
 
     if (std::ranges::any_of(captured->observation.storages, is_on_cuda)) {
         captured->cuda_error = device::pending_error();

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <new>
 #include <stdexcept>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,12 @@ namespace {
 
 // Makes later scans omit the storages that this scan has reported.
 void remember(CapturedCollection& captured, model::Collected state, Watch& watch) {
+    for (SavedStorage& each : captured.saved) {
+        watch.reported().add_saved(each.reading,
+                                   state,
+                                   captured.signatures.empty() ? std::vector<std::string>()
+                                                               : captured.signatures[each.of]);
+    }
     for (PendingOwner& owner : captured.owners) {
         if (owner.freed) {
             watch.reported().add(owner.reading,
@@ -29,6 +37,11 @@ void remember(CapturedCollection& captured, model::Collected state, Watch& watch
                                                              : captured.signatures[owner.storage]);
         }
     }
+}
+
+bool has_graph(const CapturedCollection& captured) {
+    return std::ranges::any_of(captured.owners,
+                               [](const PendingOwner& owner) { return owner.reading.has_graph; });
 }
 
 void note_array_failure(Watch& watch) {
@@ -125,9 +138,15 @@ void HeapSearches::scan_each(const std::shared_ptr<Watch>& watch,
         search.collected = collected;
         const auto& found = collected == model::Collected::never ? heap.frozen : heap.collectable;
         if (const auto captured = read(found, watch, least_depth, nullptr, search)) {
+            const bool has_graphs = collected == model::Collected::not_yet && has_graph(*captured);
+            if (has_graphs) {
+                LiveOwners found;
+                found.find(stages_.registry, heap);
+                add_saved(*captured, found, *watch);
+            }
             finish(*captured, search);
-            if (captured->ran_user_code) {
-                find_unreachable(scope, heap);  // that code may have freed the frozen objects
+            if (captured->ran_user_code || has_graphs) {
+                find_unreachable(scope, heap);  // other code may have freed the frozen objects
             }
         }
     }
@@ -138,6 +157,59 @@ void HeapSearches::scan_each(const std::shared_ptr<Watch>& watch,
     }
     search.unreachable = unreachable;
     end(search, watch);
+}
+
+void HeapSearches::add_saved(CapturedCollection& captured,
+                             const LiveOwners& live,
+                             const Watch& watch) {
+    const bool usable = device::accelerator_usable();
+    const DeviceFilter watched = [&](std::string_view device) {
+        return watch.wants(device, usable);
+    };
+    const KnownStorages known = [&](const device::OwnerReading& reading) {
+        return watch.reported().contains(reading.device, reading.storage);
+    };
+    std::unordered_set<const PyObject*> counted;  // with their views
+    for (const PendingOwner& owner : captured.owners) {
+        for (const device::UnsharedObject& unshared : owner.reading.unshared) {
+            counted.insert(unshared.object);
+        }
+    }
+    std::vector<device::DetectedOwner> objects;
+    for (PyObject* const object : live.saved_by_dead(captured.objects)) {
+        device::OwnerReader* const reader = stages_.registry.reader_for(Py_TYPE(object));
+        if (reader != nullptr && !counted.contains(object)) {
+            objects.push_back({object, reader});
+        }
+    }
+    CapturedCollection saved;
+    OwnerReadings readings(saved, watched, &known, nullptr, true);
+    readings.read(objects);
+    std::vector<std::size_t> owner_of;
+    for (PendingOwner& owner : saved.owners) {
+        PyObject* const object = readings.objects()[owner.object];
+        owner_of.push_back(storage_of(live.saved_for(object), captured));
+        if (captured.objects.contains(object)) {
+            // `captured` contains its own reference, minus those that are explained now.
+            owner.reading.known_references =
+                stages_.registry.reader_for(Py_TYPE(object))->library_holders(object);
+        }
+    }
+    check_references(captured, saved, owner_of);
+}
+
+// The index of the storage that `object` owns; 0 if it is unknown.
+std::size_t HeapSearches::storage_of(PyObject* object, const CapturedCollection& captured) {
+    device::OwnerReading reading;
+    device::OwnerReader* const reader = stages_.registry.reader_for(Py_TYPE(object));
+    if (reader == nullptr || reader->runs_user_code() ||
+        reader->read(object, reading) != device::ReadOutcome::owns) {
+        return 0;
+    }
+    const auto owner = std::ranges::find_if(captured.owners, [&](const PendingOwner& each) {
+        return each.reading.storage == reading.storage && each.reading.device == reading.device;
+    });
+    return owner == captured.owners.end() ? 0 : owner->storage;
 }
 
 void HeapSearches::scan_arrays(const std::shared_ptr<Watch>& watch,
@@ -287,6 +359,9 @@ std::map<std::string, std::uint64_t> HeapSearches::dead_bytes(const std::shared_
                 if (storage.released || with_unexplained) {
                     bytes[storage.device] += storage.bytes;
                 }
+            }
+            for (const SavedStorage& each : captured.saved) {
+                bytes[each.reading.device] += each.reading.bytes;
             }
             remember(captured, search.collected, *watch);
         });

@@ -68,6 +68,10 @@ class HeapSearches {
                    Depth least_depth,
                    const Finish& finish,
                    LiveOwners* live = nullptr);
+    // Adds what only the autograd graphs of the unreachable owners keep, and counts the references
+    // of these graphs to the owners, such as the one from the graph of `exp()` to its own result.
+    void add_saved(CapturedCollection& captured, const LiveOwners& live, const Watch& watch);
+    std::size_t storage_of(PyObject* object, const CapturedCollection& captured);
     // Finds the unreachable objects that no collection can free, because a cycle leads through
     // NumPy arrays.
     void scan_arrays(const std::shared_ptr<Watch>& watch,

@@ -144,6 +144,9 @@ void LiveOwners::find_saved_by_dead(device::OwnerRegistry& registry,
                                     std::span<const python::OwnedRef> unreachable) {
     std::vector<PyObject*> dead;
     std::ranges::transform(unreachable, std::back_inserter(dead), &python::OwnedRef::get);
+    for (PyObject* const object : dead) {
+        count_bases(registry, object);
+    }
     std::vector<device::GraphTarget> targets;
     registry.add_graph_targets(dead, targets, unread_graphs_);
     for (const device::GraphTarget& each : targets) {
@@ -159,6 +162,23 @@ void LiveOwners::find_saved_by_dead(device::OwnerRegistry& registry,
         device::OwnerReader* const reader = registry.reader_for(Py_TYPE(each.first));
         return reader->library_holders(each.first) > each.second.references;
     });
+}
+
+// The base of an unreachable view has a part of the view's graph. The gradient of an owner is an
+// owner itself.
+void LiveOwners::count_bases(device::OwnerRegistry& registry, PyObject* object) {
+    device::OwnerReader* const reader = registry.reader_for(Py_TYPE(object));
+    if (reader == nullptr || reader->runs_user_code()) {
+        return;
+    }
+    std::vector<device::LibraryReference> references;
+    reader->add_references(object, references);
+    for (const device::LibraryReference& each : references) {
+        if (!each.removable) {
+            read_.push_back(python::borrow(each.target));
+            count_saved(registry, each.target, object);
+        }
+    }
 }
 
 void LiveOwners::count_saved(device::OwnerRegistry& registry, PyObject* object, PyObject* source) {
@@ -207,6 +227,19 @@ std::vector<PyObject*> LiveOwners::objects() const {
     });
     for (const device::DetectedOwner& owner : owners_) {
         objects.insert(objects.end(), owner.reader->runs_user_code() ? 2 : 1, owner.object);
+    }
+    return objects;
+}
+
+std::vector<PyObject*> LiveOwners::saved_by_dead(
+    const std::unordered_set<const PyObject*>& dead) const {
+    constexpr Py_ssize_t kOurs = 1;       // in held_
+    constexpr Py_ssize_t kOfLibrary = 1;  // shared by all of the library's references
+    std::vector<PyObject*> objects;
+    for (const auto& [object, saved] : saved_by_dead_) {
+        if (dead.contains(object) || Py_REFCNT(object) <= kOurs + kOfLibrary) {
+            objects.push_back(object);
+        }
     }
     return objects;
 }

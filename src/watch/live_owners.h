@@ -46,6 +46,10 @@ class LiveOwners {
         const auto found = saved_by_dead_.find(object);
         return found == saved_by_dead_.end() ? nullptr : found->second.source;
     }
+    // The objects for which saved_for() is not null, and to which no Python code refers, except
+    // those in `dead`.
+    [[nodiscard]] std::vector<PyObject*> saved_by_dead(
+        const std::unordered_set<const PyObject*>& dead) const;
     // The autograd graphs that find() has not read. Their holders are valid while this object is.
     [[nodiscard]] const device::UnreadGraphs& unread_graphs() const { return unread_graphs_; }
     // The owners without a GC header, and the untracked containers that lead to them.
@@ -60,6 +64,7 @@ class LiveOwners {
                          std::span<const device::GraphTarget> targets);
     void find_saved_by_dead(device::OwnerRegistry& registry,
                             std::span<const python::OwnedRef> unreachable);
+    void count_bases(device::OwnerRegistry& registry, PyObject* object);
     void count_saved(device::OwnerRegistry& registry, PyObject* object, PyObject* source);
 
     std::vector<python::OwnedRef> held_;

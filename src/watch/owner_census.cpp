@@ -470,36 +470,11 @@ std::vector<LiveStorage> held_storages(const Census& census,
     for (LiveStorage& each : storages) {
         each.is_gone = (has_paths || !settings.ignored.empty()) && each.paths.empty();
         const bool is_held = !each.paths.empty() && !is_held_by_c_code(each);
-        if (!has_paths || is_held || each.count != 1) {
-            each.saved_for = nullptr;
+        if (settings.dead == nullptr && has_paths && !is_held && each.count == 1) {
+            each.is_gone = each.is_gone || each.saved_for != nullptr;
         }
     }
     return storages;
-}
-
-// Takes the storages that only graphs of unreachable owners keep.
-std::vector<SavedByDead> take_saved_by_dead(std::vector<LiveStorage>& storages,
-                                            device::OwnerRegistry& registry,
-                                            const CensusSettings& settings) {
-    std::vector<SavedByDead> saved;
-    if (settings.dead != nullptr && settings.dead->empty()) {
-        return saved;  // no finding would explain them
-    }
-    for (LiveStorage& each : storages) {
-        if (each.saved_for == nullptr) {
-            continue;
-        }
-        each.is_gone = true;
-        SavedByDead& added = saved.emplace_back(SavedByDead{.bytes = each.owner->reading.bytes});
-        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(each.saved_for));
-        device::OwnerReading source;
-        if (reader != nullptr && !reader->runs_user_code() &&
-            reader->read(each.saved_for, source) == device::ReadOutcome::owns) {
-            added.device = source.device;
-            added.of_storage = source.storage;
-        }
-    }
-    return saved;
 }
 
 }  // namespace
@@ -534,7 +509,6 @@ LiveGroups live_owners(device::OwnerRegistry& registry,
                        LiveOwners found) {
     const Census census(std::move(found), settings.devices);
     std::vector<LiveStorage> storages = held_storages(census, registry, settings);
-    std::vector<SavedByDead> saved = take_saved_by_dead(storages, registry, settings);
     Addresses addresses = addresses_of(storages);
     std::erase_if(storages,
                   [](const LiveStorage& each) { return each.count == 0 || each.is_gone; });
@@ -547,7 +521,6 @@ LiveGroups live_owners(device::OwnerRegistry& registry,
         });
     groups.resize(std::min(groups.size(), settings.top));
     return {.groups = std::move(groups),
-            .saved_by_dead = std::move(saved),
             .unread_graphs = sentence_about(census.live.unread_graphs().reason)};
 }
 

@@ -25,8 +25,8 @@ struct CensusSettings {
     bool show_keys = true;        // of dicts, even if they do not occur in the source code
     // The storages to omit, or null. Freed storages are removed from this set first.
     ReportedStorages* known = nullptr;
-    // The storages that a scan has found, which are omitted as above, or null. If there are any,
-    // LiveGroups::saved_by_dead lists what the graphs of unreachable owners keep.
+    // The storages that a scan has found, which are omitted as above. If null, also omits what only
+    // the graphs of unreachable owners keep.
     ReportedStorages* dead = nullptr;
     // Borrowed objects. Paths through these objects are ignored. If the list is not empty, owners
     // without another path are omitted.
@@ -34,17 +34,8 @@ struct CensusSettings {
     std::vector<retention::Fixture> fixtures;  // additional roots (borrowed)
 };
 
-// A storage that only the autograd graph of an unreachable owner keeps.
-struct SavedByDead {
-    std::uint64_t bytes = 0;
-    // The device and the identity of the storage of the unreachable owner; 0 if unknown.
-    std::string device;
-    std::uint64_t of_storage = 0;
-};
-
 struct LiveGroups {
     std::vector<model::LiveOwner> groups;  // largest first
-    std::vector<SavedByDead> saved_by_dead;
     // A sentence about the tensors that may be missing from the groups; "" if there are none.
     std::string unread_graphs;
 };

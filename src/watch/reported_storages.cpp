@@ -19,6 +19,14 @@ void ReportedStorages::add(device::OwnerReading& reading,
     known_.try_emplace({reading.device, reading.storage}, std::move(entry));
 }
 
+void ReportedStorages::add_saved(device::OwnerReading& reading,
+                                 model::Collected state,
+                                 std::vector<std::string> signatures) {
+    Entry entry{
+        std::move(reading.weak_storage), {}, state, reading.bytes, std::move(signatures), true};
+    known_.try_emplace({reading.device, reading.storage}, std::move(entry));
+}
+
 bool ReportedStorages::is_freed(const Entry& entry) noexcept {
     if (entry.storage) {
         return entry.storage->released();
@@ -63,6 +71,9 @@ std::map<std::string, std::uint64_t> ReportedStorages::sizes() const {
 std::map<std::string, ReportedStorages::Remaining> ReportedStorages::remaining() const {
     std::map<std::string, Remaining> remaining;
     for (const auto& [identity, entry] : known_) {
+        if (entry.is_saved) {
+            continue;
+        }
         for (const std::string& signature : entry.signatures) {
             Remaining& of_signature = remaining[signature];
             of_signature.state = std::max(of_signature.state, entry.state);

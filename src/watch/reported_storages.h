@@ -41,6 +41,11 @@ class ReportedStorages {
              python::OwnedRef owner,
              model::Collected state,
              std::vector<std::string> signatures);
+    // The same for a storage that only the autograd graph of an owner keeps. remaining() ignores
+    // it.
+    void add_saved(device::OwnerReading& reading,
+                   model::Collected state,
+                   std::vector<std::string> signatures);
     // Forgets the storages that were freed and returns their total size in bytes. Call this before
     // each scan and each collection, because the address of a freed storage may be reused.
     std::uint64_t forget_freed() noexcept;
@@ -64,6 +69,7 @@ class ReportedStorages {
         model::Collected state;
         std::uint64_t bytes;
         std::vector<std::string> signatures;
+        bool is_saved = false;
     };
     [[nodiscard]] static bool is_freed(const Entry& entry) noexcept;
 

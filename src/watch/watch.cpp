@@ -648,40 +648,6 @@ std::uint64_t Watch::forget_reported() {
     return bytes;
 }
 
-bool Watch::has_dead_graphs() const {
-    bool has_graphs = false;
-    store_->revise([&has_graphs](const model::Finding& finding) {
-        has_graphs =
-            has_graphs || (finding.unowned_bytes && finding.collected == model::Collected::not_yet);
-    });
-    return has_graphs;
-}
-
-void Watch::add_saved(const std::vector<SavedByDead>& saved) {
-    std::map<std::pair<std::string, std::uint64_t>, std::vector<std::string>> signatures;
-    for (ReportedStorage& each : reported_.list()) {
-        signatures[{each.device, each.storage}] = std::move(each.signatures);
-    }
-    std::map<std::string, std::uint64_t> bytes;
-    for (const SavedByDead& each : saved) {
-        const std::vector<std::string>& of_source = signatures[{each.device, each.of_storage}];
-        bytes[of_source.empty() ? "" : of_source.front()] += each.bytes;
-    }
-    revise([&bytes](model::Finding& finding) {
-        if (finding.collected != model::Collected::not_yet) {
-            return;
-        }
-        // What has no finding of its own is added to the first one.
-        std::uint64_t of_finding = std::exchange(bytes[""], 0);
-        for (const std::string& signature : model::signatures_of(finding)) {
-            of_finding += std::exchange(bytes[signature], 0);
-        }
-        if (of_finding > finding.unowned_bytes.value_or(0)) {
-            finding.unowned_bytes = of_finding;
-        }
-    });
-}
-
 void Watch::revise(const std::function<void(model::Finding&)>& change) {
     store_->revise(change);
     if (writer_ != nullptr) {

@@ -197,11 +197,6 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // `by` is the current collection if it has freed these storages; otherwise null.
     void forget_freed_storages(const model::CollectionRecord* by = nullptr);
 
-    // True if owners that scans have found unreachable, and that no collection has freed, have
-    // autograd graphs.
-    [[nodiscard]] bool has_dead_graphs() const;
-    // Adds what only the graphs of these owners keep to the findings for the owners.
-    void add_saved(const std::vector<SavedByDead>& saved);
     // Applies `change` to all stored findings (ReportStore::revise).
     void revise(const std::function<void(model::Finding&)>& change);
 

@@ -422,6 +422,19 @@ def test_exit_scan_finds_what_no_collection_examined(python, program, tmp_path):
     assert b"3 reference cycles through Node keep 11.7 KiB" in outcome.stderr
 
 
+# Whatever runs after the program starts a collection.
+COLLECTS_AT_EXIT = UNCOLLECTED.replace(
+    "for _ in", "gc.collect(); gc.set_threshold(50)\n    for _ in"
+)
+
+
+def test_exit_scan_precedes_the_search_for_never_freed_memory(python, program, tmp_path):
+    program(COLLECTS_AT_EXIT)
+    python.run("--never-freed", "-o", "scanned.json", "program.py")
+    (finding,) = cyclewatch.Report.load(tmp_path / "scanned.json").findings
+    assert (finding.occurrences, finding.collected) == (3, "not yet")
+
+
 def test_exit_line_names_the_rank_and_does_not_repeat_a_warning(python, program):
     program(UNCOLLECTED)
     outcome = python.run("program.py", RANK="3")

@@ -59,10 +59,45 @@ def two_steps_share_a_result(weight):
     Step(shared.sum())
 
 
-@pytest.mark.parametrize(
-    "leak",
-    [exponential, input_without_a_variable, input_in_the_cycle, view, two_steps_share_a_result],
+def result_that_its_own_node_saves(weight):
+    Step(weight.exp())
+
+
+def view_of_a_result_that_its_own_node_saves(weight):
+    Step(weight.sigmoid().view(100, -1))
+
+
+def input_that_two_nodes_save(weight):
+    batch = torch.ones(SIZE // 4)
+    Step((weight * batch).sum() + (weight * batch).sum()).batch = batch
+
+
+LEAKS = (
+    exponential,
+    input_without_a_variable,
+    input_in_the_cycle,
+    view,
+    two_steps_share_a_result,
+    result_that_its_own_node_saves,
+    view_of_a_result_that_its_own_node_saves,
+    input_that_two_nodes_save,
 )
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_scans_find_memory_that_only_dead_graphs_keep(leak, weight):
+    before = cyclewatch.dead_bytes().get("cpu", 0)
+    leak(weight)
+    for _ in range(2):
+        assert SIZE <= cyclewatch.dead_bytes()["cpu"] - before < SIZE + 100
+        findings = cyclewatch.scan(devices="cpu").findings
+        kept = sum(each.attributed_bytes + (each.unowned_bytes or 0) for each in findings)
+        assert SIZE <= kept - before < SIZE + 100
+    gc.collect()
+    assert cyclewatch.dead_bytes().get("cpu", 0) == before
+
+
+@pytest.mark.parametrize("leak", LEAKS)
 def test_memory_that_only_dead_graphs_keep_is_dead(leak, weight):
     before = sizes()
     leak(weight)
@@ -118,9 +153,44 @@ def view_of_what_a_variable_holds(weight):
     return batch
 
 
+def detached_result_that_its_own_node_saves(weight):
+    result = weight.exp()
+    Step(result)
+    return result.detach()
+
+
+def node_of_a_result_that_it_saves(weight):
+    result = weight.exp()
+    Step(result)
+    return result.grad_fn
+
+
+def array_of_an_input(weight):
+    batch = torch.ones(SIZE // 4)
+    Step((weight * batch).sum())
+    return batch.numpy()
+
+
+def view_of_an_input(weight):
+    batch = torch.ones(SIZE // 4)
+    Step((weight * batch).sum())
+    return batch[:2]
+
+
+def part_of_a_saved_result(weight):
+    result = weight.exp()
+    Step(result.sum())
+    return result.detach()[:2]
+
+
 @pytest.mark.parametrize(
     "use",
     [
+        detached_result_that_its_own_node_saves,
+        node_of_a_result_that_it_saves,
+        array_of_an_input,
+        view_of_an_input,
+        part_of_a_saved_result,
         shared_with_a_live_result,
         held_by_a_node,
         held_by_an_earlier_node,
@@ -135,6 +205,7 @@ def test_memory_that_something_else_uses_is_not_dead(use, weight):
     used = use(weight)
     for _ in range(2):
         assert sizes()[0] - before[0] < 100
+        assert cyclewatch.dead_bytes().get("cpu", 0) - before[0] < 100
     gc.collect()
     del used
 
