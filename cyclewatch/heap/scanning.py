@@ -64,9 +64,8 @@ def scan(
     object that one of them would resurrect is considered unreachable.
 
     Memory is considered alive if a C++ object also refers to it. If tensors of the cycles have
-    autograd graphs, `unowned_bytes` is what only these graphs keep. The scan then takes about five
-    times as long, and torch creates Python objects for the nodes of the graphs. With more than a
-    million objects, this is omitted.
+    autograd graphs, `unowned_bytes` is what only these graphs keep. The scan then takes about twice
+    as long, and torch creates Python objects for the nodes of the graphs.
 
     On a free-threaded build, the other threads are stopped during the search, and `generation` has
     no effect. Frozen objects are not examined on a free-threaded build, and the objects that they
@@ -228,7 +227,7 @@ def held_by_c_code(live: list[LiveOwner]) -> str:
 def dead_bytes(*, generation: int = 2, frozen: bool = True) -> dict[str, int]:
     """Return the number of bytes of unreachable tensors on each device.
 
-    Computes only the byte counts of :func:`scan`, without what autograd graphs keep. With
+    Computes only the byte counts of :func:`scan`, including what only autograd graphs keep. With
     ``generation=0``, it is cheap enough for use in each training step::
 
         metrics.update(cyclewatch.dead_bytes(generation=0))

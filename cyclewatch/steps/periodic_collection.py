@@ -70,8 +70,8 @@ class collect_at:  # noqa: N801 - used like a function
             reason runs after `every` steps.
         dead_bytes: Also collect if the dead tensors in the generations to collect have at least
             this number of bytes. A scan in each step counts them, which takes about as long as a
-            collection of these generations. Tensors that only an autograd graph keeps, such as the
-            activations behind a dead loss, are not counted.
+            collection of these generations. Includes the activations that only the autograd graph
+            of a dead loss keeps.
         group: A process group that contains all ranks and supports CPU tensors, such as a gloo
             group. If omitted, the default process group is used, provided that it supports CPU
             tensors.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""memory(): what the autograd graphs of tensors in dead cycles keep is dead, too."""
+"""What the autograd graphs of tensors in dead cycles keep is dead, too."""
 
 import gc
 import subprocess
@@ -277,3 +277,12 @@ def test_min_bytes_does_not_hide_it(weight, collects):
     assert finding.title.endswith("Step.me -> Step")
     assert finding.retained_bytes < 100
     assert finding.unowned_bytes is not None
+
+
+def test_collect_at_counts_it(weight):
+    with cyclewatch.collect_at(every=1000, dead_bytes=SIZE) as collector:
+        assert not collector.run(step=1)
+        Step(weight[:10].sum())
+        assert not collector.run(step=2)
+        Step((weight.exp() * 2).sum())
+        assert collector.run(step=3)
