@@ -71,6 +71,9 @@ struct RetentionPath {
     // The remedy if the object is one of several that are stored in the same way: "remove the items
     // of `cache` that are no longer needed". Not part of the JSON document.
     std::string group_remedy;
+    // What to do about the items of a container if their number grows, if this differs from
+    // `group_remedy`; otherwise "". Not part of the JSON document.
+    std::string growth_remedy;
     RemedyKind remedy_kind = RemedyKind::removal;  // not part of the JSON document
     // The last reference is the one of a torch module to a registered buffer. Not part of the JSON
     // document.

@@ -510,8 +510,9 @@ std::string live_owner_sentence(const model::LiveOwner& live) {
         if (path.remedy && path.cut_frees) {
             text += (owner.count > 1 ? ". To free them, " : ". To free it, ") + *path.remedy;
         } else if (path.remedy && live.held_by.size() > 1 && live.held_by[1].remedy) {
-            text += ", and by " + live.held_by[1].text + ". To free it, " + *path.remedy +
-                    ", and " + *live.held_by[1].remedy;
+            const std::string& second = *live.held_by[1].remedy;
+            text += ", and by " + live.held_by[1].text + ". To free it, " + *path.remedy;
+            text += second == *path.remedy ? "" : ", and " + second;
         } else if (path.remedy && live.category == model::OwnerCategory::other) {
             text += ". Other references may hold " + std::string(owner.count > 1 ? "them" : "it") +
                     ", too; to remove this one, " + *path.remedy;

@@ -138,15 +138,18 @@ std::optional<std::string> remedy_for(const model::LiveOwner& owner, bool keeps_
     if (keeps_graph) {
         return remedy_of_graph(owner);
     }
-    if (owner.held_by.empty() || !owner.held_by.front().remedy) {
+    if (owner.held_by.empty() ||
+        (!owner.held_by.front().remedy && owner.held_by.front().growth_remedy.empty())) {
         return std::nullopt;
     }
     if (std::string chain = remedy_of_chain(owner.held_by.front()); !chain.empty()) {
         return chain;
     }
     const model::RetentionPath& path = owner.held_by.front();
-    const std::string& remedy = path.group_remedy.empty() ? *path.remedy : path.group_remedy;
-    return path.remedy_kind == model::RemedyKind::removal
+    const std::string& of_group =
+        path.group_remedy.empty() ? path.remedy.value_or("") : path.group_remedy;
+    const std::string& remedy = path.growth_remedy.empty() ? of_group : path.growth_remedy;
+    return path.remedy_kind == model::RemedyKind::removal || !path.growth_remedy.empty()
                ? remedy + "; if the program needs all of it, store less in it"
                : remedy;
 }

@@ -5,10 +5,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/text.h"
 #include "capture/labelers/text.h"
 #include "device/readers/plain_attributes.h"
+#include "retention/captured_step.h"
 #include "retention/path_names.h"
 
 namespace cyclewatch::retention {
@@ -22,6 +24,35 @@ bool is_context_of_asyncio(const Step& step) {
         step.from == nullptr ? "" : capture::name_of_type(Py_TYPE(step.from)).module;
     return step.label.name == "_context" &&
            (module == "_asyncio" || module.starts_with("asyncio."));
+}
+
+// "SIGINT"; "" if the number is not that of a signal. Of several names, the last is the usual one.
+std::string name_of_signal(int number) {
+    PyObject* const module = capture::find_in_dict(PyImport_GetModuleDict(), "_signal");
+    std::string found;
+    Py_ssize_t position = 0;
+    PyObject* name = nullptr;
+    PyObject* value = nullptr;
+    while (number > 0 && module != nullptr && PyModule_Check(module) &&
+           PyDict_Next(PyModule_GetDict(module), &position, &name, &value) != 0) {
+        const Utf8Text text(name);
+        if (text.view().starts_with("SIG") && !text.view().starts_with("SIG_") &&
+            device::integer(value) == number) {
+            found = text.view();
+        }
+    }
+    return found;
+}
+
+// The function or object that was registered; null if the path begins at its arguments. Python 3.14
+// stores callbacks of atexit in a list of tuples of a function and its arguments.
+PyObject* registered(const std::vector<Step>& steps) {
+    std::size_t at = PyList_Check(steps.front().to) ? 1 : 0;
+    if (at == 1 && at + 1 < steps.size() && PyTuple_CheckExact(steps[at].to)) {
+        at += steps[at + 1].label.index == 0 ? 1 : 0;
+    }
+    PyObject* const found = at < steps.size() ? steps[at].to : nullptr;
+    return found != nullptr && PyCallable_Check(found) != 0 ? found : nullptr;
 }
 
 bool is_event_loop(PyObject* object) {
@@ -69,16 +100,39 @@ std::string PathText::removal_from_context(std::size_t at, const std::string& co
                : removal;
 }
 
-std::string PathText::removal_from_registry() const {
-    if (root_ == nullptr || root_->registry == nullptr || steps_.empty() ||
-        std::string_view(root_->registry) != "atexit callbacks") {
+std::string PathText::end_of_registration() const {
+    if (root_ == nullptr || steps_.empty()) {
         return {};
     }
-    PyObject* const registered = steps_.front().to;
-    return "call `atexit.unregister()` with " +
-           (PyCallable_Check(registered) != 0 ? "the " + full_name(registered)
-                                              : "the function that has this argument") +
-           " once it is no longer needed, or register a function that does not refer to the object";
+    PyObject* const callback = registered(steps_);
+    const std::string name =
+        callback != nullptr ? "the " + full_name(callback) : "the function that has this argument";
+    const std::string_view registry = root_->registry == nullptr ? "" : root_->registry;
+    if (registry == "atexit callbacks") {
+        return "call `atexit.unregister()` with " + name + std::string(kOnceUnneeded);
+    }
+    if (registry == "codec registry" &&
+        std::string_view(root_->registry_variable) == "search_functions") {
+        return "call `codecs.unregister()` with " + name + std::string(kOnceUnneeded);
+    }
+    if (const std::string signal = name_of_signal(root_->signal); !signal.empty()) {
+        return "call `signal.signal(signal." + signal +
+               ", former)` with the former handler, which the call that installed " + name +
+               " returned, once this handler is no longer needed";
+    }
+    return {};
+}
+
+std::string PathText::removal_of_callback() const {
+    if (root_ == nullptr || steps_.empty() || !is_root_of_callback(*root_) ||
+        (root_->registry == nullptr && root_->signal == 0)) {
+        return {};
+    }
+    const std::string end = end_of_registration();
+    const std::size_t captured = captured_step(steps_, root_).value_or(steps_.size() - 1);
+    const bool is_object = captured + 1 == steps_.size();
+    return end + (end.empty() ? "" : ", or ") + "register a function that does not refer to the " +
+           (is_object ? "object" : full_name(steps_[captured].to));
 }
 
 // A thread that waits until somebody takes an item from its queue ends if the object is closed.

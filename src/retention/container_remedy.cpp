@@ -3,6 +3,7 @@
 #include <string>
 
 #include "capture/labelers/text.h"
+#include "retention/captured_step.h"
 #include "retention/known_ends.h"
 #include "retention/path_names.h"
 
@@ -43,6 +44,9 @@ std::string line_of(const model::Reference& reference) {
 }
 
 std::string PathText::attribute_of_item(std::size_t item) const {
+    if (const auto captured = captured_step(steps_, root_); captured && item <= *captured) {
+        return {};
+    }
     std::string text;
     for (std::size_t i = item + 1; i < steps_.size(); ++i) {
         const std::string suffix = suffix_at(i);

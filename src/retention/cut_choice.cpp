@@ -115,6 +115,7 @@ CutChoice choose_cut(const std::vector<Step>& steps,
                      const PathText& text,
                      const RawPath& path,
                      const std::vector<model::Reference>& references,
+                     const CutLimits& limits,
                      bool is_user_root) {
     CutChoice best;
     bool is_best_user = false;
@@ -142,6 +143,14 @@ CutChoice choose_cut(const std::vector<Step>& steps,
         }
         if (rank == CutRank::entry && first_hook) {
             rank = CutRank::hook;
+        }
+        if (limits.keeps_children && steps[i].role == PartRole::nn_children &&
+            rank == CutRank::named_entry) {
+            rank = CutRank::part;
+        }
+        if (limits.captured && i > *limits.captured && !is_traceback(steps[i]) &&
+            rank != CutRank::hook && !(rank >= CutRank::named_entry && text.is_collected(i))) {
+            rank = CutRank::never;
         }
         const bool is_user = is_user_code(steps[i], references[i], is_user_root);
         if (rank != CutRank::never &&

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "model/reference_graph.h"
@@ -36,11 +37,20 @@ enum class CutRank : std::uint8_t {
 // preferred to the container of the exception, because programs store exceptions for their
 // messages. If several steps are equally good, the last is chosen. The hook is also cut if what
 // precedes it frees the object, because a program needs a module longer than the module's hooks.
-// The same holds for a reference for which known_end() knows a call.
+// The same holds for a reference for which known_end() knows a call. A step after the one to an
+// object that a callback or another thread uses as a whole (see captured_step.h) is chosen only if
+// it is the traceback of a stored exception, a hook, or an item of a container that collects items.
 struct CutChoice {
     std::size_t step = 0;
     bool frees = false;
     CutRank rank = CutRank::never;
+};
+
+// What must not be cut.
+struct CutLimits {
+    // captured_step(); nullopt if the steps after it can be cut, too.
+    std::optional<std::size_t> captured;
+    bool keeps_children = true;  // the items of a torch.nn.ModuleDict or ParameterDict
 };
 
 // `is_user_root`: the code in which the path begins is not library code.
@@ -48,6 +58,7 @@ struct CutChoice {
                                    const PathText& text,
                                    const RawPath& path,
                                    const std::vector<model::Reference>& references,
+                                   const CutLimits& limits,
                                    bool is_user_root);
 
 // True for an attribute of the object in a local variable, unless other code has added it: it may

@@ -128,9 +128,9 @@ class PathText {
     [[nodiscard]] Remedy remedy_for(std::size_t at, Number number) const;
     // See RetentionPath::filled.
     [[nodiscard]] double filled() const;
-    // How to remove an object from the registry of the interpreter in which the path begins; "" if
-    // it begins elsewhere, or if the program cannot remove the object.
-    [[nodiscard]] std::string removal_from_registry() const;
+    // How to remove the callback of the interpreter in which the path begins, or what to register
+    // instead; "" if it begins elsewhere.
+    [[nodiscard]] std::string removal_of_callback() const;
     // How to end the call of another thread in which the path begins; "" if it begins elsewhere.
     // `settable`: variables of the call that it does not read again. A worker that serves a queue
     // should rather set them to None than end.
@@ -143,6 +143,9 @@ class PathText {
     // True if step `at` is an attribute that begins with an underscore, and that the holder's
     // class, which is not code of the program, stores itself.
     [[nodiscard]] bool is_private_to_library(std::size_t at) const;
+    // True if step `at` is an item of a queue, a bounded deque, a context or another container with
+    // many items.
+    [[nodiscard]] bool is_collected(std::size_t at) const;
     // True if a thread still handles the exception whose traceback is step `at`.
     [[nodiscard]] bool is_handled(std::size_t at) const;
 
@@ -162,6 +165,9 @@ class PathText {
     static const std::array<Rule, 5> kRules;
     [[nodiscard]] std::optional<Remedy> end_of_private_use(std::size_t at) const;
     [[nodiscard]] std::string end_method_call(std::size_t at) const;
+    // The call that unregisters the callback of the interpreter in which the path begins; "" if it
+    // begins elsewhere, or if there is no such call.
+    [[nodiscard]] std::string end_of_registration() const;
     // What ends a callback that a running event loop will call.
     [[nodiscard]] std::optional<Remedy> end_of_callback(std::size_t at) const;
     // The remedy if no rule applies.

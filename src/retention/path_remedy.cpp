@@ -48,6 +48,18 @@ std::int64_t most_items(PyObject* object) {
     return device::integer(limit.get()).value_or(0);
 }
 
+// The number of items of a container; 0 for other objects.
+Py_ssize_t items_of(PyObject* object) {
+    if (object == nullptr) {
+        return 0;
+    }
+    return PyDict_Check(object)     ? PyDict_GET_SIZE(object)
+           : PyAnySet_Check(object) ? PySet_GET_SIZE(object)
+           : PyList_Check(object) || capture::has_tp_name(Py_TYPE(object), "collections.deque")
+               ? Py_SIZE(object)
+               : 0;
+}
+
 // True if the container of `step` stores the items of a queue.Queue or asyncio.Queue, to which
 // `holder` leads from the queue.
 bool is_of_queue(const Step& holder) {
@@ -233,6 +245,12 @@ std::optional<Remedy> PathText::removal_from_container(std::size_t at) const {
     return std::nullopt;
 }
 
+bool PathText::is_collected(std::size_t at) const {
+    constexpr Py_ssize_t kMany = 64;
+    return removal_from_container(at).has_value() ||
+           (is_item(steps_[at]) && !steps_[at].in_tuple && items_of(steps_[at].from) > kMany);
+}
+
 double PathText::filled() const {
     for (const Step& step : steps_) {
         const std::int64_t most = is_item(step) ? most_items(step.from) : 0;
@@ -255,9 +273,11 @@ Remedy PathText::removal_of_one(std::size_t at) const {
     switch (step.label.kind) {
         case EdgeKind::local:
             return removal_of_variable(at);
-        case EdgeKind::closure:
-            return removal("do not capture `" + step.label.name + "`" + line +
-                           ", or drop the function once it is no longer needed");
+        case EdgeKind::closure: {
+            const std::string end = end_of_registration();
+            return removal("do not capture `" + step.label.name + "`" + line + ", or " +
+                           (end.empty() ? "drop the function once it is no longer needed" : end));
+        }
         case EdgeKind::attribute:
         case EdgeKind::slot:
             if (has_several_entries(at)) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "retention/path_text.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,6 +11,7 @@
 
 #include "base/text.h"
 #include "capture/labelers/labelers.h"
+#include "retention/captured_step.h"
 #include "retention/cut_choice.h"
 #include "retention/folding.h"
 #include "retention/path_names.h"
@@ -100,8 +104,12 @@ model::RetentionPath describe(const HeapGraph& graph,
     result.references = text.references();
     result.text = text.folded();
     result.is_buffer = ends_in_buffer(graph, path, steps);
-    const CutChoice cut =
-        choose_cut(steps, text, path, result.references, root != nullptr && root->is_user_code);
+    const bool is_user_root = root != nullptr && root->is_user_code;
+    const std::optional<std::size_t> captured = captured_step(steps, root);
+    const auto choose = [&](const CutLimits& limits) {
+        return choose_cut(steps, text, path, result.references, limits, is_user_root);
+    };
+    const CutChoice cut = choose({captured});
     if (cut.rank != CutRank::never) {
         set_cut(result, cut.step, cut.frees, uses_library(graph, path));
         result.cut->holder_path = text.holder_of(cut.step);
@@ -122,10 +130,19 @@ model::RetentionPath describe(const HeapGraph& graph,
         is_callback(steps.front().from) && !uses_library(graph, path)) {
         release_callback(result, path.frees.front());
     }
-    if (const std::string remedy = text.removal_from_registry();
-        cut.rank == CutRank::never && !remedy.empty()) {
-        set_cut(result, 0, path.frees[steps.front().cut_at], uses_library(graph, path));
-        result.remedy = remedy;
+    if (cut.rank == CutRank::never) {
+        const std::string removal = text.removal_of_callback();
+        std::string end = removal.empty() && captured ? text.end_of_thread({}) : removal;
+        if (!end.empty()) {
+            set_cut(result, 0, path.frees[steps.front().cut_at], uses_library(graph, path));
+            result.remedy = std::move(end);
+        }
+    }
+    const auto after_cut = steps.begin() + static_cast<std::ptrdiff_t>(cut.step) + 1;
+    if (std::any_of(std::min(after_cut, steps.end()), steps.end(), &is_item)) {
+        const CutChoice item = choose({.captured = std::nullopt, .keeps_children = false});
+        const bool is_after = item.step > cut.step && is_item(steps[item.step]);
+        result.growth_remedy = is_after ? text.remedy_for(item.step, Number::several).text : "";
     }
     if (cut.frees && path.frees.front() && result.root.is_unread && is_own_attribute(cut, steps)) {
         result.remedy = result.remedy.value_or("") + ", or delete the variable `" +
@@ -136,6 +153,12 @@ model::RetentionPath describe(const HeapGraph& graph,
         result,
         single_action(
             graph, roots, path, text.end_of_thread(settable_variables(graph, roots, path))));
+    if (captured && cut.step == 0 && !result.cut_frees && is_root_of_worker(*root)) {
+        result.remedy = text.end_of_thread({});  // the variable is not the only one
+    }
+    if (captured && cut.step <= *captured && !is_item(steps[cut.step])) {
+        result.group_remedy.clear();  // all objects are released together
+    }
     return result;
 }
 

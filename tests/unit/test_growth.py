@@ -4,7 +4,9 @@
 import collections
 import functools
 import logging
+import queue
 import re
+import threading
 
 import owners
 import pytest
@@ -459,3 +461,34 @@ def test_a_report_without_a_census_is_refused(tmp_path):
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(cyclewatch.ReportFormatError, match="not a cyclewatch report"):
         cyclewatch.Census.load(tmp_path / "other.json")
+
+
+def test_items_that_a_thread_collects_are_removed_if_they_grow(frozen_heap, buffers_are_owners):
+    class Log:
+        def __init__(self):
+            self.entries = []
+
+        def add(self):
+            self.entries.append(owners.Buffer(1024))
+
+    requests, answers = queue.SimpleQueue(), queue.SimpleQueue()
+
+    def serve():
+        log = Log()
+        while requests.get():
+            log.add()
+            answers.put(None)
+
+    def ask(_):
+        requests.put(True)
+        answers.get()
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        report = run(ask).report()
+    finally:
+        requests.put(False)
+        thread.join()
+    [growing] = growing_in(report, "log.entries")
+    assert growing.remedy.startswith("remove the items of `log.entries` that are no longer needed")

@@ -2,9 +2,14 @@
 """live_owners(): the largest reachable tensors, and the objects that hold them."""
 
 import asyncio
+import atexit
+import contextlib
+import functools
 import gc
 import io
+import signal
 import sys
+import threading
 import weakref
 
 import pytest
@@ -699,3 +704,145 @@ def test_a_reader_with_an_invalid_result_is_told_once(monkeypatch):
     del alive
     assert len(told) == 1
     assert "registered for Owner is invalid: it returned tuple" in told[0]
+
+
+class Player:
+    """Is drawn by a callback; needs its parts for that."""
+
+    def __init__(self, layers=2):
+        self.layers = [Layer(1 << 20) for _ in range(layers)]
+        self.cover = Buffer(1 << 21)
+
+    def draw(self, *_):
+        return [each.weight.facts for each in self.layers], self.cover.facts
+
+
+def is_of_parts(remedy):
+    """Whether the remedy names a part of a player."""
+    return any(part in remedy for part in ("layers", "weight", "cover"))
+
+
+def remedies_of_player():
+    """The remedies for the layers of a player and for its cover."""
+    groups = owners()
+    assert sorted(group.nbytes for group in groups) == [2 << 20, 2 << 20]
+    return [str(group).partition("To free ")[2].partition(", ")[2] for group in groups]
+
+
+def partial_of(player):
+    return functools.partial(lambda each, *_: each.draw(), player)
+
+
+def closure_of(player):
+    return lambda *_: player.draw()
+
+
+CALLBACKS = [lambda player: player.draw, closure_of, partial_of]
+
+
+@pytest.mark.parametrize("callback", CALLBACKS)
+def test_a_signal_handler_is_replaced_rather_than_what_it_needs(callback):
+    former = signal.signal(signal.SIGUSR1, callback(Player()))
+    try:
+        remedies = remedies_of_player()
+    finally:
+        signal.signal(signal.SIGUSR1, former)
+    for remedy in remedies:
+        assert "`signal.signal(signal.SIGUSR1, former)`" in remedy
+        assert not is_of_parts(remedy)
+        assert ("do not capture `player` (test_live_owners.py:" in remedy) == (
+            callback is closure_of
+        )
+    assert owners() == []
+
+
+@pytest.mark.parametrize("callback", CALLBACKS)
+def test_a_function_of_atexit_is_unregistered_rather_than_what_it_needs(main_interpreter, callback):
+    if main_interpreter.free_threaded:
+        pytest.skip("free-threaded builds show the registry as C code")
+    function = callback(Player())
+    atexit.register(function)
+    registered = [function]
+    del function
+    try:
+        reference = weakref.ref(registered[0].__self__) if callback is CALLBACKS[0] else None
+        function = registered.pop()
+        unregister = weakref.WeakMethod(function) if reference else weakref.ref(function)
+        del function
+        remedies = remedies_of_player()
+    finally:
+        atexit.unregister(unregister())
+    for remedy in remedies:
+        assert "`atexit.unregister()`" in remedy
+        assert not is_of_parts(remedy)
+    assert owners() == []
+
+
+@pytest.mark.parametrize("callback", CALLBACKS)
+@pytest.mark.parametrize("store", [list.append, set.add])
+def test_a_function_is_removed_from_a_registry_rather_than_what_it_needs(callback, store):
+    layers.append([] if store is list.append else set())
+    store(layers[0], callback(Player()))
+    for remedy in remedies_of_player():
+        assert "`layers[0]" in remedy
+        assert not is_of_parts(remedy.replace("`layers[0]", ""))
+    layers[0].clear()
+    assert owners() == []
+
+
+def test_what_a_function_of_a_registry_collects_is_removed():
+    def observe():
+        seen = []
+        layers.append(lambda: seen.append(Buffer(1 << 20)))
+
+    observe()
+    for _ in range(3):
+        layers[0]()
+    [group] = owners()
+    assert group.held_by[0].remedy.startswith("remove the items of `seen` that are no longer")
+
+
+@contextlib.contextmanager
+def thread_with(function):
+    """Runs a thread in which a variable refers to the result of `function`."""
+    started, ends = threading.Event(), threading.Event()
+
+    def work():
+        used = function()
+        started.set()
+        ends.wait()
+        used()
+
+    thread = threading.Thread(target=work, name="drawing")
+    thread.start()
+    started.wait()
+    try:
+        yield
+    finally:
+        ends.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("callback", CALLBACKS)
+def test_a_call_in_a_thread_is_ended_rather_than_deprived_of_what_it_needs(callback):
+    with thread_with(lambda: callback(Player())):
+        remedies = remedies_of_player()
+    for remedy in remedies:
+        assert remedy.startswith("end the call of `")
+        assert "in thread `drawing`" in remedy
+        assert not is_of_parts(remedy)
+    assert owners() == []
+
+
+def test_many_items_that_a_thread_collects_are_removed():
+    with thread_with(lambda: Player(layers=100).draw):
+        [items] = [group for group in owners() if group.count == 100]
+    assert items.held_by[0].remedy.startswith("remove the items of `used.__self__.layers` that are")
+
+
+def test_an_item_of_a_module_dict_is_not_removed_from_its_model():
+    torch = pytest.importorskip("torch")
+    model = torch.nn.ModuleDict({"head": torch.nn.Linear(1 << 10, 1 << 10, bias=False)})
+    [group] = [each for each in cyclewatch.live_owners() if "local model" in str(each)]
+    assert group.held_by[0].remedy.startswith("delete the variable `model`")
+    assert model is not None
