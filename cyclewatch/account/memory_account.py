@@ -37,6 +37,7 @@ from cyclewatch.account.memory_lines import (
 from cyclewatch.account.next_steps import (
     OF_GRAPH,
     is_kept_by_graph,
+    is_of_no_model,
     step_of_category,
     step_of_group,
     unread_graph_step,
@@ -430,7 +431,7 @@ def _next_step(key: str, account: MemoryAccount) -> str:
         return step_of_category(key)
     step = step_of_group(group)
     path = group.held_by[0]
-    if key in ("buffer", "other") or is_kept_by_graph(group):
+    if key in ("buffer", "other") or is_kept_by_graph(group) or is_of_no_model(group):
         held = f"{path}{similar_paths(group)}"
         return f"the largest group, {format_bytes(group.nbytes)}, is held by {held}" + (
             f"; {step}" if step else ""

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
     from cyclewatch._native import LiveOwner, Path
 
+_ROOTS_OF_MODELS = ("local variable", "module global", "thread local")
+# The modules of the other containers in which a class may keep objects.
+_CONTAINERS = ("collections.", "weakref.", "_weakrefset.")
+
 # Categories of tensors that an autograd graph keeps alive.
 OF_GRAPH = ("saved for backward", "activation")
 
@@ -41,10 +45,33 @@ def is_kept_by_graph(group: LiveOwner) -> bool:
     return group.category in OF_GRAPH and group.held_by[0].root.kind != "local variable"
 
 
+def is_of_no_model(group: LiveOwner) -> bool:
+    """Whether nothing that the program uses as a model is known to hold parameters.
+
+    A model is held by a running function, a module, a thread, or an attribute of a class.
+    """
+    return group.category == "parameter" and not any(map(_is_of_model, group.held_by))
+
+
+def _is_of_model(path: Path) -> bool:
+    kind = path.root.kind
+    return kind in _ROOTS_OF_MODELS or (kind == "class attribute" and not _is_in_registry(path))
+
+
+def _is_in_registry(path: Path) -> bool:
+    """Whether the attribute with which the path begins is a container."""
+    containers = [each.holder for each in path.references[1:2]]
+    return any(
+        each in ("dict", "list", "set") or each.startswith(_CONTAINERS) for each in containers
+    )
+
+
 def step_of_group(group: LiveOwner) -> str:
     """What to do about tensors that the first path of `group.held_by` holds; "" if nothing."""
     path = group.held_by[0]
-    if group.category == "other":
+    if is_of_no_model(group) and path.root.kind == "C code" and not path.remedy:
+        return step_of_category(HELD_BY_CPP)
+    if group.category == "other" or is_of_no_model(group):
         return path.remedy or ""
     detaching = _detaching(path) if is_kept_by_graph(group) else ""
     return detaching + step_of_category(group.category)

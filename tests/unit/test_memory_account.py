@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The account of the memory in use on the CPU, and the choice of the verdict."""
 
+import contextlib
+import ctypes
 import gc
 import html
 import inspect
 import json
 import os
 import re
+import signal
 import sys
 import tracemalloc
 import types
+import weakref
 
 import pytest
 from owners import Buffer
@@ -489,3 +493,84 @@ def test_a_global_that_holds_a_graph_is_named_before_checkpointing():
     # The list holds the large tensors themselves.
     tensors = of(GivenPath("module global", kept, "remove `kept[0]`"), activation=80)
     assert "remove `kept[0]`; use torch.no_grad()" in tensors and ".detach()" not in tensors
+
+
+class Adapter:
+    """Registers its instances."""
+
+    current = None
+    known = set()
+    observers = weakref.WeakKeyDictionary()
+
+    def __init__(self, torch):
+        # Not resident, because nothing writes to it.
+        self.scale = torch.nn.Parameter(torch.empty(1 << 31, dtype=torch.int8), False)
+
+    def register(self):
+        """A key."""
+
+
+@contextlib.contextmanager
+def held_by_a_set(adapter):
+    Adapter.known.add(adapter)
+    yield
+    Adapter.known.clear()
+
+
+@contextlib.contextmanager
+def held_by_a_weak_dict(adapter):
+    Adapter.observers[Adapter.register] = adapter
+    yield
+    Adapter.observers.clear()
+
+
+@contextlib.contextmanager
+def held_by_a_signal_handler(adapter):
+    former = signal.signal(signal.SIGUSR1, lambda *_: adapter)
+    yield
+    signal.signal(signal.SIGUSR1, former)
+
+
+@contextlib.contextmanager
+def held_by_c_code(adapter):
+    parameter = ctypes.py_object(adapter.scale)
+    ctypes.pythonapi.Py_IncRef(parameter)
+    reference = weakref.ref(adapter.scale)
+    del parameter, adapter
+    yield
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(reference()))
+
+
+@contextlib.contextmanager
+def held_by_an_attribute_of_a_class(adapter):
+    Adapter.current = adapter
+    yield
+    Adapter.current = None
+
+
+@contextlib.contextmanager
+def held_by_a_variable(adapter):
+    yield adapter
+
+
+@pytest.mark.parametrize(
+    ("held", "step"),
+    [
+        (held_by_a_set, "remove it from `Adapter.known`"),
+        (held_by_a_weak_dict, "remove it from `Adapter.observers.data`"),
+        (held_by_a_signal_handler, "do not capture `adapter` (test_memory_account.py:"),
+        (held_by_c_code, "no object that could be examined refers to these tensors"),
+        (held_by_an_attribute_of_a_class, "this is the model itself"),
+        (held_by_a_variable, "this is the model itself"),
+    ],
+)
+def test_only_parameters_that_a_program_uses_are_called_its_model(held, step):
+    torch = pytest.importorskip("torch")
+    with held(Adapter(torch)) as used:
+        verdict = cyclewatch.memory("cpu").verdict
+    del used
+    assert step in verdict
+    assert ("this is the model itself" in verdict) == (step == "this is the model itself")
+    assert (
+        "; not all memory of 2.0 GiB parameters is resident: the largest group, " in verdict
+    ) == (step != "this is the model itself")
