@@ -12,6 +12,7 @@ from report_texts import (
     EIGHTH_REPORTS,
     FIFTH_REPORTS,
     FOURTH_REPORTS,
+    NINTH_REPORTS,
     SECOND_REPORTS,
     SEVENTH_REPORTS,
     SIXTH_REPORTS,
@@ -86,7 +87,8 @@ remedy breaks the program or drops data that it needs.
 {fifth}
 {sixth}
 {seventh}
-{eighth}"""
+{eighth}
+{ninth}"""
 
 EXECUTED = """\
 
@@ -244,6 +246,7 @@ def reports_text():
         sixth=unseen_reports(SIXTH_REPORTS, "reports_sixth.md"),
         seventh=unseen_reports(SEVENTH_REPORTS, "reports_seventh.md"),
         eighth=unseen_reports(EIGHTH_REPORTS, "reports_eighth.md"),
+        ninth=unseen_reports(NINTH_REPORTS, "reports_ninth.md"),
     )
 
 
