@@ -46,6 +46,8 @@ struct PathRoot {
     // A variable whose value the function does not read again before it assigns the variable. Not
     // part of the JSON document.
     bool is_unread = false;
+    // A variable whose value the function reads again. Not part of the JSON document.
+    bool is_read_again = false;
 
     friend bool operator==(const PathRoot&, const PathRoot&) = default;
 };

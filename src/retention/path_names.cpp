@@ -234,6 +234,7 @@ model::PathRoot PathText::root() const {
                                 static_cast<std::uint32_t>(std::max(root_->line, 0)));
     }
     result.is_unread = root_->is_unread();
+    result.is_read_again = root_->variable >= 0 && !result.is_unread;
     result.text = base::clean_text(text);
     return result;
 }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <new>
@@ -390,6 +391,23 @@ struct Census {
     }
 };
 
+bool is_read_again(const model::LiveOwner& group) {
+    return !group.held_by.empty() && group.held_by.front().root.is_read_again;
+}
+
+// Sorts groups, largest first. Among groups whose sizes differ by at most one percent, those that a
+// variable in use holds come last.
+void sort_groups(std::vector<model::LiveOwner>& groups) {
+    std::ranges::stable_sort(groups, std::ranges::greater(), &model::LiveOwner::bytes);
+    for (auto first = groups.begin(); first != groups.end();) {
+        const std::uint64_t least = first->bytes - first->bytes / 100;
+        const auto last = std::find_if(
+            first, groups.end(), [least](const auto& each) { return each.bytes < least; });
+        std::stable_partition(first, last, std::not_fn(&is_read_again));
+        first = last;
+    }
+}
+
 std::string sentence_about(device::UnreadGraphs::Reason reason) {
     const std::string subject = "Tensors saved by autograd were not examined: ";
     switch (reason) {
@@ -515,10 +533,7 @@ LiveGroups live_owners(device::OwnerRegistry& registry,
     std::vector<model::LiveOwner> groups = group(storages, std::move(addresses));
     std::erase_if(groups,
                   [&](const model::LiveOwner& each) { return each.bytes < settings.min_bytes; });
-    std::stable_sort(
-        groups.begin(), groups.end(), [](const model::LiveOwner& a, const model::LiveOwner& b) {
-            return a.bytes > b.bytes;
-        });
+    sort_groups(groups);
     groups.resize(std::min(groups.size(), settings.top));
     return {.groups = std::move(groups),
             .unread_graphs = sentence_about(census.live.unread_graphs().reason)};

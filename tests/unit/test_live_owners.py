@@ -846,3 +846,24 @@ def test_an_item_of_a_module_dict_is_not_removed_from_its_model():
     [group] = [each for each in cyclewatch.live_owners() if "local model" in str(each)]
     assert group.held_by[0].remedy.startswith("delete the variable `model`")
     assert model is not None
+
+
+def batches():
+    """A loader that keeps the samples of the batch that it has returned."""
+    samples = [Buffer(1 << 20) for _ in range(4)]
+    yield [each.facts for each in samples]
+
+
+def test_of_equal_groups_the_one_in_use_is_listed_last():
+    for batch in batches():
+        used = Buffer(4 << 20)
+        kept, in_use = owners()
+        assert (kept.count, in_use.count) == (4, 1)
+        assert " local samples[0]" in str(kept) and str(in_use.held_by[0]).endswith(" local used")
+        assert batch and used.facts
+    used = Buffer(4 << 20)
+    layers.append(Buffer((4 << 20) - 1000))
+    assert [each.nbytes for each in owners()] == [(4 << 20) - 1000, 4 << 20]
+    layers[0] = Buffer(3 << 20)
+    assert [each.nbytes for each in owners()] == [4 << 20, 3 << 20]
+    assert used.facts
