@@ -107,6 +107,7 @@ void LiveOwners::find(device::OwnerRegistry& registry, const collector::HeapScan
     std::vector<device::GraphTarget> targets;
     registry.add_graph_targets(alive, targets, unread_graphs_);
     find_saved_by_dead(registry, unreachable);
+    keep_saved_by_hidden(registry, alive);
     add_from_graphs(registry, targets);
     reached_by_dead_.clear();
     read_.clear();  // the search for holders must not find further references of ours
@@ -134,6 +135,7 @@ void LiveOwners::add_from_graphs(device::OwnerRegistry& registry,
     if (unread_graphs_.reason != device::UnreadGraphs::Reason::none) {
         saved_by_dead_.clear();  // one of these graphs may lead to the same tensors
     }
+    keep_bases_of_living_views();
     for (const auto& [object, saved] : saved_by_dead_) {
         add_new(object);
     }
@@ -181,6 +183,42 @@ void LiveOwners::count_bases(device::OwnerRegistry& registry, PyObject* object) 
     }
 }
 
+// A living tensor keeps its gradient and its base, whose graphs may lead to the same tensors. They
+// may have no Python object yet, or only C++ code may refer to it, like to those of dead graphs.
+void LiveOwners::keep_saved_by_hidden(device::OwnerRegistry& registry,
+                                      std::span<PyObject* const> alive) {
+    std::vector<PyObject*> holders;
+    for (const auto& [object, saved] : saved_by_dead_) {
+        holders.push_back(object);
+    }
+    if (holders.empty()) {
+        return;
+    }
+    holders.insert(holders.end(), alive.begin(), alive.end());
+    std::vector<PyObject*> hidden;
+    std::vector<device::LibraryReference> references;
+    for (PyObject* const holder : holders) {
+        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(holder));
+        if (reader == nullptr || reader->runs_user_code()) {
+            continue;
+        }
+        references.clear();
+        reader->add_references(holder, references);
+        for (const device::LibraryReference& each : references) {
+            const bool is_gradient = each.removable;
+            if (is_gradient || !saved_by_dead_.contains(holder)) {
+                read_.push_back(python::borrow(each.target));
+                hidden.push_back(each.target);
+            }
+        }
+    }
+    std::vector<device::GraphTarget> targets;
+    registry.add_graph_targets(hidden, targets, unread_graphs_);
+    for (const device::GraphTarget& each : targets) {
+        saved_by_dead_.erase(each.object.get());
+    }
+}
+
 void LiveOwners::count_saved(device::OwnerRegistry& registry, PyObject* object, PyObject* source) {
     reached_by_dead_.insert(object);
     device::OwnerReader* const reader = registry.reader_for(Py_TYPE(object));
@@ -195,8 +233,23 @@ void LiveOwners::count_saved(device::OwnerRegistry& registry, PyObject* object, 
     std::vector<device::LibraryReference> references;
     reader->add_references(object, references);
     for (const device::LibraryReference& each : references) {
-        read_.push_back(python::borrow(each.target));
-        count_saved(registry, each.target, source);
+        if (!each.removable) {  // a gradient is not needed for the backward pass
+            read_.push_back(python::borrow(each.target));
+            count_saved(registry, each.target, source);
+            if (const auto base = saved_by_dead_.find(each.target); base != saved_by_dead_.end()) {
+                base->second.views.push_back(object);
+            }
+        }
+    }
+}
+
+// A base is dead only if all of its counted views are.
+void LiveOwners::keep_bases_of_living_views() {
+    const auto is_alive = [&](PyObject* view) { return !saved_by_dead_.contains(view); };
+    const auto has_living_view = [&](const auto& each) {
+        return std::ranges::any_of(each.second.views, is_alive);
+    };
+    while (std::erase_if(saved_by_dead_, has_living_view) > 0) {
     }
 }
 

@@ -65,6 +65,8 @@ class LiveOwners {
     void find_saved_by_dead(device::OwnerRegistry& registry,
                             std::span<const python::OwnedRef> unreachable);
     void count_bases(device::OwnerRegistry& registry, PyObject* object);
+    void keep_saved_by_hidden(device::OwnerRegistry& registry, std::span<PyObject* const> alive);
+    void keep_bases_of_living_views();
     void count_saved(device::OwnerRegistry& registry, PyObject* object, PyObject* source);
 
     std::vector<python::OwnedRef> held_;
@@ -74,6 +76,7 @@ class LiveOwners {
     struct Saved {
         PyObject* source = nullptr;
         Py_ssize_t references = 0;  // those of the library that the graphs of dead objects explain
+        std::vector<PyObject*> views;  // of this object, which account for some of `references`
     };
     std::unordered_map<PyObject*, Saved> saved_by_dead_;
     // What the graphs of unreachable objects lead to. Empty when find() has returned.

@@ -867,3 +867,41 @@ def test_of_equal_groups_the_one_in_use_is_listed_last():
     layers[0] = Buffer(3 << 20)
     assert [each.nbytes for each in owners()] == [4 << 20, 3 << 20]
     assert used.facts
+
+
+class Manager:
+    def __init__(self, held):
+        self.held = held
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *_):
+        pass
+
+
+def batches():
+    batch = Buffer(1 << 30)
+    reference = weakref.ref(batch)
+    while True:
+        yield reference
+
+
+def of_size(size):
+    return [each for each in cyclewatch.live_owners(100) if each.nbytes == size]
+
+
+def test_what_a_with_block_or_a_loop_of_the_caller_holds_is_listed():
+    with Manager(Buffer(1 << 31)):
+        (group,) = of_size(1 << 31)
+        owners = cyclewatch.live_owners(100)
+        (direct,) = [each for each in owners if each.nbytes == 1 << 31]
+    name = "test_what_a_with_block_or_a_loop_of_the_caller_holds_is_listed() temporary value"
+    for each in (group, direct):
+        assert str(each.held_by[0]) == f"{name} -> __exit__.__self__.held"
+    for reference in batches():
+        owners = cyclewatch.live_owners(100)
+        (group,) = [each for each in owners if each.nbytes == 1 << 30]
+        assert str(group.held_by[0]) == f"{name} -> batches() local batch"
+        assert [str(each) for each in cyclewatch.why_alive(reference)] == [str(group.held_by[0])]
+        break

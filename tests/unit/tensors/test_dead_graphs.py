@@ -171,6 +171,47 @@ def array_of_an_input(weight):
     return batch.numpy()
 
 
+def gradient_with_a_graph(weight):
+    loss = weight.exp().exp().pow(3).sum()
+    loss.backward(create_graph=True)
+    Step(loss)
+    return weight  # the graph of whose gradient keeps the results, too
+
+
+def gradient_of_a_local_parameter(weight):
+    local = torch.ones(SIZE // 4, requires_grad=True)
+    loss = (local.exp() * weight).exp().sum()
+    loss.backward(create_graph=True)
+    Step(loss)
+    return local.grad
+
+
+def ordinary_gradient(weight):
+    weight.exp().sum().backward()
+    Step(weight[:10].sum())
+    return weight
+
+
+def view_of_a_base_without_a_variable(weight):
+    part = torch.ones(SIZE // 4)[:10]
+    Step((weight[:10] * part).sum())
+    return part
+
+
+def view_that_was_changed(weight):
+    changed = torch.ones(SIZE // 4, requires_grad=True) * 1
+    part = changed[:5]
+    part.mul_(2)
+    Step(changed.sum())
+    return part
+
+
+def part_without_history(weight):
+    with torch.no_grad():
+        part = (weight.exp() * 2).view(-1)[:10]
+    return part
+
+
 def view_of_an_input(weight):
     batch = torch.ones(SIZE // 4)
     Step((weight * batch).sum())
@@ -189,6 +230,12 @@ def part_of_a_saved_result(weight):
         detached_result_that_its_own_node_saves,
         node_of_a_result_that_it_saves,
         array_of_an_input,
+        gradient_with_a_graph,
+        gradient_of_a_local_parameter,
+        ordinary_gradient,
+        view_of_a_base_without_a_variable,
+        view_that_was_changed,
+        part_without_history,
         view_of_an_input,
         part_of_a_saved_result,
         shared_with_a_live_result,
