@@ -149,7 +149,7 @@ void Dispatcher::scan_before_leaving_steps(std::int64_t number, const Watch* ste
     std::vector<std::shared_ptr<Watch>> leaving;
     std::ranges::copy_if(watches_, std::back_inserter(leaving), is_leaving);
     for (const auto& watch : leaving) {
-        scan_now(watch, kWholeHeap, Clock::now());
+        scan_now(watch, kWholeHeap, Clock::now(), true);
     }
 }
 
@@ -171,13 +171,14 @@ void Dispatcher::scan_if_not_collected(const std::shared_ptr<Watch>& watch) {
 
 void Dispatcher::scan_now(const std::shared_ptr<Watch>& watch,
                           std::optional<collector::HeapScope> scope,
-                          Clock::time_point began) {
+                          Clock::time_point began,
+                          bool reads_graphs) {
     if (!scope || collector::is_under_way_here() || !is_active(watch)) {
         return;
     }
     try {
         handle_fork();
-        watch->scanned(*scope, began, searches_.scan(watch, *scope));
+        watch->scanned(*scope, began, searches_.scan(watch, *scope, reads_graphs));
     } catch (const std::bad_alloc&) {
         watch->skip("scans: out of memory");
     } catch (const std::runtime_error&) {
@@ -248,7 +249,7 @@ std::shared_ptr<Watch> Dispatcher::prepare_scan(Settings settings) {
 
 ScanResult Dispatcher::scan(Settings settings, collector::HeapScope scope) {
     const auto watch = prepare_scan(std::move(settings));
-    searches_.scan(watch, scope);
+    searches_.scan(watch, scope, true);
     watch->end_scan(scope);
     watch->read_source();
     return {.report = watch->report(), .storages = watch->reported().list()};
@@ -360,7 +361,7 @@ void Dispatcher::scan_at_end(const std::shared_ptr<Watch>& watch) {
     if (is_active(watch)) {
         const bool may_scan = watch->may_scan_at_end(child_, stages_.inherited.objects());
         if (watch->settings().exit_scan && watch->observes_step() && may_scan) {
-            scan_now(watch, kWholeHeap, Clock::now());
+            scan_now(watch, kWholeHeap, Clock::now(), true);
         }
     }
 }

@@ -55,8 +55,8 @@ class Dispatcher final : public collector::CollectionListener {
     // Scans the whole heap if `Settings::exit_scan` is set and Watch::may_scan_at_end(). The
     // requirements of scan() apply.
     void scan_at_end(const std::shared_ptr<Watch>& watch);
-    // scan_at_end() and stop() for all watches. Call this at interpreter exit. If another thread starts a watch
-    // afterwards, that watch is inactive, because nothing would wait for its report.
+    // scan_at_end() and stop() for all watches. Call this at interpreter exit. If another thread
+    // starts a watch afterwards, that watch is inactive, because nothing would wait for its report.
     void end();
     [[nodiscard]] bool is_active(const std::shared_ptr<Watch>& watch) const;
 
@@ -164,7 +164,8 @@ class Dispatcher final : public collector::CollectionListener {
     void sample_step(const std::shared_ptr<Watch>& watch);
     void scan_now(const std::shared_ptr<Watch>& watch,
                   std::optional<collector::HeapScope> scope,
-                  Clock::time_point began);
+                  Clock::time_point began,
+                  bool reads_graphs = false);
     [[nodiscard]] bool is_ending() const;
     // True if the current collection began before the fork that created this process. The parent
     // process reports that collection. In this process, the report writer's locks may be held by

@@ -124,6 +124,7 @@ void HeapSearches::end(Search& search, const std::shared_ptr<Watch>& watch) noex
 void HeapSearches::scan_each(const std::shared_ptr<Watch>& watch,
                              collector::HeapScope scope,
                              Depth least_depth,
+                             bool reads_graphs,
                              const Finish& finish,
                              LiveOwners* live) {
     const python::ErrorStash stash;
@@ -138,11 +139,12 @@ void HeapSearches::scan_each(const std::shared_ptr<Watch>& watch,
         search.collected = collected;
         const auto& found = collected == model::Collected::never ? heap.frozen : heap.collectable;
         if (const auto captured = read(found, watch, least_depth, nullptr, search)) {
-            const bool has_graphs = collected == model::Collected::not_yet && has_graph(*captured);
+            const bool has_graphs =
+                reads_graphs && collected == model::Collected::not_yet && has_graph(*captured);
             if (has_graphs) {
-                LiveOwners found;
-                found.find(stages_.registry, heap);
-                add_saved(*captured, found, *watch);
+                LiveOwners owners;
+                owners.find(stages_.registry, heap);
+                add_saved(*captured, owners, *watch);
             }
             finish(*captured, search);
             if (captured->ran_user_code || has_graphs) {
@@ -261,15 +263,18 @@ void HeapSearches::report(CapturedCollection& captured,
     remember(captured, search.collected, *watch);
 }
 
-DeadBytes HeapSearches::scan(const std::shared_ptr<Watch>& watch, collector::HeapScope scope) {
+DeadBytes HeapSearches::scan(const std::shared_ptr<Watch>& watch,
+                             collector::HeapScope scope,
+                             bool reads_graphs) {
     DeadBytes dead;
-    scan_each(watch, scope, Depth::full, [&](CapturedCollection& captured, Search& search) {
-        report(captured, watch, search);
-        if (search.collected != model::Collected::uncollectable) {
-            (search.collected == model::Collected::never ? dead.frozen : dead.collectable) =
-                captured.observation.record.released_bytes;
-        }
-    });
+    scan_each(
+        watch, scope, Depth::full, reads_graphs, [&](CapturedCollection& captured, Search& search) {
+            report(captured, watch, search);
+            if (search.collected != model::Collected::uncollectable) {
+                (search.collected == model::Collected::never ? dead.frozen : dead.collectable) =
+                    captured.observation.record.released_bytes;
+            }
+        });
     return dead;
 }
 
@@ -285,6 +290,7 @@ LiveOwners HeapSearches::scan_for_live_owners(const std::shared_ptr<Watch>& watc
         watch,
         {.generation = 2, .frozen = true},
         Depth::full,
+        true,
         [&](CapturedCollection& captured, Search& search) { report(captured, watch, search); },
         &live);
     return live;
@@ -353,18 +359,21 @@ std::map<std::string, std::uint64_t> HeapSearches::dead_bytes(const std::shared_
                                                               collector::HeapScope scope,
                                                               bool with_unexplained) {
     std::map<std::string, std::uint64_t> bytes;
-    scan_each(
-        watch, scope, Depth::owners_only, [&](CapturedCollection& captured, const Search& search) {
-            for (const model::Storage& storage : captured.observation.storages) {
-                if (storage.released || with_unexplained) {
-                    bytes[storage.device] += storage.bytes;
-                }
-            }
-            for (const SavedStorage& each : captured.saved) {
-                bytes[each.reading.device] += each.reading.bytes;
-            }
-            remember(captured, search.collected, *watch);
-        });
+    scan_each(watch,
+              scope,
+              Depth::owners_only,
+              true,
+              [&](CapturedCollection& captured, const Search& search) {
+                  for (const model::Storage& storage : captured.observation.storages) {
+                      if (storage.released || with_unexplained) {
+                          bytes[storage.device] += storage.bytes;
+                      }
+                  }
+                  for (const SavedStorage& each : captured.saved) {
+                      bytes[each.reading.device] += each.reading.bytes;
+                  }
+                  remember(captured, search.collected, *watch);
+              });
     return bytes;
 }
 

@@ -35,7 +35,10 @@ class HeapSearches {
     // Finds the unreachable owners in `scope`, and adds them to the findings of `watch`. Storages
     // that an earlier scan reported to this watch are left out. Free-threaded builds: throws
     // std::runtime_error if other threads keep creating objects.
-    DeadBytes scan(const std::shared_ptr<Watch>& watch, collector::HeapScope scope);
+    // `reads_graphs`: also finds what only the autograd graphs of these owners keep.
+    DeadBytes scan(const std::shared_ptr<Watch>& watch,
+                   collector::HeapScope scope,
+                   bool reads_graphs);
     // Like scan() of all objects, but without the cycles through NumPy arrays, and with a list of
     // the reachable owners, which needs the result of the same scan. With `layout`, first calls
     // find_never_freed() for the watch `never_freed`, which may make the scan unnecessary.
@@ -66,6 +69,7 @@ class HeapSearches {
     void scan_each(const std::shared_ptr<Watch>& watch,
                    collector::HeapScope scope,
                    Depth least_depth,
+                   bool reads_graphs,
                    const Finish& finish,
                    LiveOwners* live = nullptr);
     // Adds what only the autograd graphs of the unreachable owners keep, and counts the references

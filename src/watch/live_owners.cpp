@@ -107,7 +107,7 @@ void LiveOwners::find(device::OwnerRegistry& registry, const collector::HeapScan
     std::vector<device::GraphTarget> targets;
     registry.add_graph_targets(alive, targets, unread_graphs_);
     find_saved_by_dead(registry, unreachable);
-    keep_saved_by_hidden(registry, alive);
+    keep_saved_by_hidden(registry);
     add_from_graphs(registry, targets);
     reached_by_dead_.clear();
     read_.clear();  // the search for holders must not find further references of ours
@@ -177,6 +177,7 @@ void LiveOwners::count_bases(device::OwnerRegistry& registry, PyObject* object) 
     reader->add_references(object, references);
     for (const device::LibraryReference& each : references) {
         if (!each.removable) {
+            held_.push_back(python::borrow(object));  // as the source
             read_.push_back(python::borrow(each.target));
             count_saved(registry, each.target, object);
         }
@@ -185,16 +186,17 @@ void LiveOwners::count_bases(device::OwnerRegistry& registry, PyObject* object) 
 
 // A living tensor keeps its gradient and its base, whose graphs may lead to the same tensors. They
 // may have no Python object yet, or only C++ code may refer to it, like to those of dead graphs.
-void LiveOwners::keep_saved_by_hidden(device::OwnerRegistry& registry,
-                                      std::span<PyObject* const> alive) {
+void LiveOwners::keep_saved_by_hidden(device::OwnerRegistry& registry) {
+    if (saved_by_dead_.empty()) {
+        return;
+    }
     std::vector<PyObject*> holders;
     for (const auto& [object, saved] : saved_by_dead_) {
         holders.push_back(object);
     }
-    if (holders.empty()) {
-        return;
+    for (const device::DetectedOwner& owner : owners_) {
+        holders.push_back(owner.object);
     }
-    holders.insert(holders.end(), alive.begin(), alive.end());
     std::vector<PyObject*> hidden;
     std::vector<device::LibraryReference> references;
     for (PyObject* const holder : holders) {

@@ -65,7 +65,7 @@ class LiveOwners {
     void find_saved_by_dead(device::OwnerRegistry& registry,
                             std::span<const python::OwnedRef> unreachable);
     void count_bases(device::OwnerRegistry& registry, PyObject* object);
-    void keep_saved_by_hidden(device::OwnerRegistry& registry, std::span<PyObject* const> alive);
+    void keep_saved_by_hidden(device::OwnerRegistry& registry);
     void keep_bases_of_living_views();
     void count_saved(device::OwnerRegistry& registry, PyObject* object, PyObject* source);
 

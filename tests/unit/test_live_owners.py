@@ -880,7 +880,7 @@ class Manager:
         pass
 
 
-def batches():
+def generated():
     batch = Buffer(1 << 30)
     reference = weakref.ref(batch)
     while True:
@@ -899,9 +899,9 @@ def test_what_a_with_block_or_a_loop_of_the_caller_holds_is_listed():
     name = "test_what_a_with_block_or_a_loop_of_the_caller_holds_is_listed() temporary value"
     for each in (group, direct):
         assert str(each.held_by[0]) == f"{name} -> __exit__.__self__.held"
-    for reference in batches():
+    for reference in generated():
         owners = cyclewatch.live_owners(100)
         (group,) = [each for each in owners if each.nbytes == 1 << 30]
-        assert str(group.held_by[0]) == f"{name} -> batches() local batch"
+        assert str(group.held_by[0]) == f"{name} -> generated() local batch"
         assert [str(each) for each in cyclewatch.why_alive(reference)] == [str(group.held_by[0])]
         break

@@ -103,7 +103,7 @@ def test_note_is_one_line_with_the_path_of_the_report(tmp_path):
 
 
 def test_note_says_what_to_do_about_what_holds_a_notable_part(tmp_path):
-    kept = Buffer(1000)
+    kept = Buffer(1 << 20)
     error = MemoryError()
     run_out_of_memory(tmp_path, error)
     assert " local kept);" in error.__notes__[0]

@@ -208,8 +208,7 @@ def view_that_was_changed(weight):
 
 def part_without_history(weight):
     with torch.no_grad():
-        part = (weight.exp() * 2).view(-1)[:10]
-    return part
+        return (weight.exp() * 2).view(-1)[:10]
 
 
 def view_of_an_input(weight):
