@@ -186,15 +186,11 @@ struct Roots::ThreadVisit {
         return reference.thread == own_thread ? 0 : reference.thread->thread_id;
     }
 
-    // True for variables and temporaries through which the caller passed the target. If the number
-    // of values on its stack is known, the arguments are not among them, but what a `with` block or
-    // a loop holds is.
+    // True for variables and temporaries through which the caller passed the target.
     [[nodiscard]] bool is_passed_on(const cyclewatch_thread_reference& reference) const {
-        if (reference.slot == CYCLEWATCH_THREAD_TEMPORARY) {
-            return reference.is_stale != 0 || is_target(reference.target);
-        }
-        return reference.slot == CYCLEWATCH_THREAD_LOCAL &&
-               caller == CallerVariables::ignore_target && is_target(reference.target);
+        return reference.slot == CYCLEWATCH_THREAD_TEMPORARY ||
+               (reference.slot == CYCLEWATCH_THREAD_LOCAL &&
+                caller == CallerVariables::ignore_target && is_target(reference.target));
     }
 
     [[nodiscard]] bool is_target(PyObject* value) const {
