@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
-#include <map>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -137,15 +135,26 @@ bool freed_resurrected(CapturedCollection& collection) noexcept {
     return true;
 }
 
-void check_references(CapturedCollection& collection) {
-    std::vector<model::Storage>& storages = collection.observation.storages;
-    std::vector<std::int64_t> unaccounted(storages.size(), 0);
+namespace {
+
+// For each storage, the number of references that its owners account for.
+std::vector<std::int64_t> known_references(const CapturedCollection& collection) {
+    std::vector<std::int64_t> known(collection.observation.storages.size(), 0);
     for (const PendingOwner& owner : collection.owners) {
-        unaccounted[owner.storage] -= owner.reading.known_references;
+        known[owner.storage] += owner.reading.known_references;
+    }
+    return known;
+}
+
+// Marks the storages that have more references than `known`, and their owners.
+void mark_kept(CapturedCollection& collection, const std::vector<std::int64_t>& known) {
+    std::vector<model::Storage>& storages = collection.observation.storages;
+    for (model::Storage& storage : storages) {
+        storage.released = true;
     }
     for (const PendingOwner& owner : collection.owners) {
         const auto references = static_cast<std::int64_t>(owner.reading.storage_references);
-        if (references > 0 && references + unaccounted[owner.storage] > 0) {
+        if (references > 0 && references > known[owner.storage]) {
             storages[owner.storage].released = false;
         }
     }
@@ -154,40 +163,39 @@ void check_references(CapturedCollection& collection) {
     }
 }
 
+}  // namespace
+
+void check_references(CapturedCollection& collection) {
+    mark_kept(collection, known_references(collection));
+}
+
+StorageIndexes storage_indexes(const CapturedCollection& collection) {
+    StorageIndexes indexes;
+    for (const PendingOwner& owner : collection.owners) {
+        indexes.emplace(std::pair(owner.reading.device, owner.reading.storage), owner.storage);
+    }
+    return indexes;
+}
+
 void check_references(CapturedCollection& collection,
                       CapturedCollection& saved,
+                      const StorageIndexes& indexes,
                       const std::vector<std::size_t>& owner_of) {
-    using Key = std::pair<std::string, std::uint64_t>;
-    const auto key_of = [](const PendingOwner& owner) {
-        return Key(owner.reading.device, owner.reading.storage);
-    };
-    std::map<Key, std::int64_t> known;
-    std::set<Key> taken;
-    for (const PendingOwner& owner : collection.owners) {
-        known[key_of(owner)] += owner.reading.known_references;
-        taken.insert(key_of(owner));
-    }
+    std::vector<std::int64_t> known = known_references(collection);
+    std::vector<bool> is_taken(saved.observation.storages.size());
     for (const PendingOwner& owner : saved.owners) {
-        known[key_of(owner)] += owner.reading.known_references;
-    }
-    const auto outlives = [&](const PendingOwner& owner) {
-        const auto references = static_cast<std::int64_t>(owner.reading.storage_references);
-        return references > known[key_of(owner)];
-    };
-    for (model::Storage& storage : collection.observation.storages) {
-        storage.released = true;
-    }
-    for (const PendingOwner& owner : collection.owners) {
-        if (outlives(owner)) {
-            collection.observation.storages[owner.storage].released = false;
+        const auto shared = indexes.find({owner.reading.device, owner.reading.storage});
+        if (shared != indexes.end()) {
+            known[shared->second] += owner.reading.known_references;
+            is_taken[owner.storage] = true;
         }
     }
-    for (PendingOwner& owner : collection.owners) {
-        owner.freed = collection.observation.storages[owner.storage].released;
-    }
+    mark_kept(collection, known);
+    check_references(saved);
     for (std::size_t i = 0; i < saved.owners.size(); ++i) {
         PendingOwner& owner = saved.owners[i];
-        if (!outlives(owner) && taken.insert(key_of(owner)).second) {
+        if (owner.freed && !is_taken[owner.storage]) {
+            is_taken[owner.storage] = true;
             collection.saved.push_back({std::move(owner.reading), owner_of[i]});
         }
     }

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/wide_hash.h"
@@ -112,12 +113,18 @@ void check_freed(CapturedCollection& collection) noexcept;
 // Call this after a scan, instead of check_freed(). Storages that other references keep alive, and
 // their owners, are marked as not freed.
 void check_references(CapturedCollection& collection);
-// The same for the owners of `collection` and the objects that only their autograd graphs keep,
-// some of which are owners of `collection`. Takes the other storages of the latter that die.
-// `owner_of`: for each of `saved.owners`, the index of the storage of the owner of the graph.
+// The indexes of the storages of a collection, by device and identity.
+using StorageIndexes = std::map<std::pair<std::string, std::uint64_t>, std::size_t>;
+[[nodiscard]] StorageIndexes storage_indexes(const CapturedCollection& collection);
+// Like check_references(), for the owners of `collection` and the objects that only their autograd
+// graphs keep, some of which are owners of `collection`. Takes the other storages of the latter
+// that die. `indexes`: those of `collection`. `owner_of`: for each of `saved.owners`, the index of
+// the storage of the owner of the graph.
 void check_references(CapturedCollection& collection,
                       CapturedCollection& saved,
+                      const StorageIndexes& indexes,
                       const std::vector<std::size_t>& owner_of);
+
 // For each storage of a scan, the signatures of the findings that contain the storage. A finding
 // lists only a limited number of owners. A storage that no finding lists may belong to any of them,
 // so for such a storage all signatures are returned.

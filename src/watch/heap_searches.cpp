@@ -187,31 +187,30 @@ void HeapSearches::add_saved(CapturedCollection& captured,
     CapturedCollection saved;
     OwnerReadings readings(saved, watched, &known, nullptr, true);
     readings.read(objects);
+    const StorageIndexes indexes = storage_indexes(captured);
     std::vector<std::size_t> owner_of;
     for (PendingOwner& owner : saved.owners) {
         PyObject* const object = readings.objects()[owner.object];
-        owner_of.push_back(storage_of(live.saved_for(object), captured));
+        owner_of.push_back(storage_of(live.saved_for(object), indexes));
         if (captured.objects.contains(object)) {
             // `captured` contains its own reference, minus those that are explained now.
             owner.reading.known_references =
                 stages_.registry.reader_for(Py_TYPE(object))->library_holders(object);
         }
     }
-    check_references(captured, saved, owner_of);
+    check_references(captured, saved, indexes, owner_of);
 }
 
 // The index of the storage that `object` owns; 0 if it is unknown.
-std::size_t HeapSearches::storage_of(PyObject* object, const CapturedCollection& captured) {
+std::size_t HeapSearches::storage_of(PyObject* object, const StorageIndexes& indexes) {
     device::OwnerReading reading;
     device::OwnerReader* const reader = stages_.registry.reader_for(Py_TYPE(object));
     if (reader == nullptr || reader->runs_user_code() ||
         reader->read(object, reading) != device::ReadOutcome::owns) {
         return 0;
     }
-    const auto owner = std::ranges::find_if(captured.owners, [&](const PendingOwner& each) {
-        return each.reading.storage == reading.storage && each.reading.device == reading.device;
-    });
-    return owner == captured.owners.end() ? 0 : owner->storage;
+    const auto found = indexes.find({reading.device, reading.storage});
+    return found == indexes.end() ? 0 : found->second;
 }
 
 void HeapSearches::scan_arrays(const std::shared_ptr<Watch>& watch,

@@ -75,7 +75,7 @@ class HeapSearches {
     // Adds what only the autograd graphs of the unreachable owners keep, and counts the references
     // of these graphs to the owners, such as the one from the graph of `exp()` to its own result.
     void add_saved(CapturedCollection& captured, const LiveOwners& live, const Watch& watch);
-    std::size_t storage_of(PyObject* object, const CapturedCollection& captured);
+    std::size_t storage_of(PyObject* object, const StorageIndexes& indexes);
     // Finds the unreachable objects that no collection can free, because a cycle leads through
     // NumPy arrays.
     void scan_arrays(const std::shared_ptr<Watch>& watch,
