@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from cyclewatch._native import Finding, LiveOwner, Report
 
-# The key in Stats.skipped for collections that were not searched.
+# The keys in Stats.skipped for findings that are not stored and collections that are not searched.
 _TOO_SMALL = "findings below min_bytes"
 _NOT_SEARCHED = "collections not searched for tensors: over budget"
 _MAX_CARDS = 5  # in a failure message

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import sys
@@ -11,6 +10,7 @@ import sys
 from cyclewatch import ReportFormatError, _native
 from cyclewatch.cli import outputs, terminal
 from cyclewatch.cli.failures import Failure, Status
+from cyclewatch.heap.collecting import Pause
 from cyclewatch.snapshots import data, joined, page, pickle_data, text
 from cyclewatch.snapshots.allocator_state import Snapshot
 from cyclewatch.snapshots.owners import KEY, Owners
@@ -122,19 +122,15 @@ def _is_report(contents: bytes) -> bool:
 
 
 def _load(path: str, convert: Callable[[bytes], Any]) -> Any:
-    collects = gc.isenabled()
-    gc.disable()  # a snapshot is often a million objects without a cycle
     try:
-        return convert(_contents(path))
+        with Pause():  # a snapshot is often a million objects without a cycle
+            return convert(_contents(path))
     except OSError as error:
         raise Failure(f"cannot read {path}: {error.strerror}") from None
     except pickle_data.SnapshotFormatError as error:
         raise Failure(f"cannot read {path}: {error}") from None
     except MemoryError:
         raise Failure(f"cannot read {path}: not enough memory") from None
-    finally:
-        if collects:
-            gc.enable()
 
 
 def _contents(path: str) -> bytes:
