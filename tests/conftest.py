@@ -38,11 +38,24 @@ class Interpreter:
     path: str
     has_torch: bool
 
-    def run(self, program, *arguments, check=True, cwd=None, timeout=120, words="", **environment):
-        """Run `program` (a path or source text) in a child process, with `words` as its stdin."""
+    def run(
+        self,
+        program,
+        *arguments,
+        through=(),
+        check=True,
+        cwd=None,
+        timeout=120,
+        words="",
+        **environment,
+    ):
+        """Run `program` (a path or source text) in a child process, with `words` as its stdin.
+
+        `through`: words before the program, such as ``-m`` and the name of a module that runs it.
+        """
         start = [str(program)] if isinstance(program, Path) else ["-c", textwrap.dedent(program)]
         outcome = subprocess.run(
-            [self.path, "-X", "faulthandler", *start, *map(str, arguments)],
+            [self.path, "-X", "faulthandler", *through, *start, *map(str, arguments)],
             capture_output=True,
             text=True,
             input=words,

@@ -7,7 +7,6 @@ import json
 import multiprocessing
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import threading
@@ -408,6 +407,7 @@ runpy.run_path({str(LIMITED)!r}, run_name="__main__")
 """
 
 
+RUN = ("-m", "cyclewatch", "run", "--devices", "cpu")
 # No collection runs between the import of torch and the error.
 THREAD = """
 import gc
@@ -425,32 +425,21 @@ thread.join()
 
 
 @pytest.mark.usefixtures("torch_interpreter", "installation")
-def test_thread_that_fails_before_a_collection(tmp_path):
+def test_thread_that_fails_before_a_collection(main_interpreter, tmp_path):
     program = tmp_path / "train.py"
     program.write_text(THREAD)
-    outcome = subprocess.run(
-        [sys.executable, "-m", "cyclewatch", "run", "--devices", "cpu", program],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        check=False,
-    )
+    outcome = main_interpreter.run(program, through=RUN, check=False, cwd=tmp_path)
     (path,) = tmp_path.glob("*-oom.txt")
     assert f"report: {path}" in outcome.stderr
 
 
 @pytest.mark.usefixtures("torch_interpreter", "installation")
 @pytest.mark.parametrize("is_run", [True, False])
-def test_program_that_ends_before_a_collection(tmp_path, is_run):
+def test_program_that_ends_before_a_collection(main_interpreter, tmp_path, is_run):
     program = tmp_path / "train.py"
     program.write_text(WITHOUT_COLLECTION.format(starts_itself=not is_run))
-    run = ["-m", "cyclewatch", "run", "--devices", "cpu"] if is_run else []
-    outcome = subprocess.run(
-        [sys.executable, *run, program],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        check=False,
+    outcome = main_interpreter.run(
+        program, through=RUN if is_run else (), check=False, cwd=tmp_path
     )
     assert outcome.returncode == 1, outcome.stderr
     (path,) = tmp_path.glob("*-oom.txt")

@@ -2,8 +2,6 @@
 """What the autograd graphs of tensors in dead cycles keep is dead, too."""
 
 import gc
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -288,7 +286,7 @@ def test_a_scan_names_it_too(weight):
     assert "frees at least 391 KiB." in f"{first} {second}"
 
 
-def test_the_scan_at_exit_names_it_too(tmp_path):
+def test_the_scan_at_exit_names_it_too(main_interpreter, tmp_path):
     program = tmp_path / "train.py"
     program.write_text(
         "import gc, torch\n"
@@ -299,13 +297,8 @@ def test_the_scan_at_exit_names_it_too(tmp_path):
         "step.me, step.loss = step, torch.ones(100_000, requires_grad=True).exp().sum()\n"
         "del step\n"
     )
-    outcome = subprocess.run(
-        [sys.executable, "-m", "cyclewatch", "run", "--devices=cpu", "--min-bytes=1MiB", program],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        check=True,
-    )
+    through = ["-m", "cyclewatch", "run", "--devices=cpu", "--min-bytes=1MiB"]
+    outcome = main_interpreter.run(program, through=through, cwd=tmp_path)
     # The graph keeps the leaf and the result of exp().
     assert " of cpu memory alive, and 781 KiB saved for backward (not" in outcome.stderr
 
