@@ -124,7 +124,7 @@ std::string PathText::end_of_registration() const {
 }
 
 std::string PathText::removal_of_callback() const {
-    if (root_ == nullptr || steps_.empty() || !is_root_of_callback(*root_) ||
+    if (steps_.empty() || !is_root_of_callback(root_) ||
         (root_->registry == nullptr && root_->signal == 0)) {
         return {};
     }

@@ -49,22 +49,24 @@ std::optional<std::size_t> captured_after(const std::vector<Step>& steps, std::s
 
 }  // namespace
 
-bool is_root_of_callback(const Root& root) {
-    return root.kind == RootKind::interpreter && root.mode == nullptr && !root.is_fixture;
+bool is_root_of_callback(const Root* root) {
+    return root != nullptr && root->kind == RootKind::interpreter && root->mode == nullptr &&
+           !root->is_fixture;
 }
 
-bool is_root_of_worker(const Root& root) {
-    if (root.kind != RootKind::local_variable || root.thread == 0 || root.is_namespace) {
+bool is_root_of_worker(const Root* root) {
+    if (root == nullptr || root->kind != RootKind::local_variable || root->thread == 0 ||
+        root->is_namespace) {
         return false;
     }
     PyObject* const threading = capture::find_in_dict(PyImport_GetModuleDict(), "threading");
     return threading != nullptr && PyModule_Check(threading) &&
-           thread_object(root.thread) !=
+           thread_object(root->thread) !=
                capture::find_in_dict(PyModule_GetDict(threading), "_main_thread");
 }
 
 std::optional<std::size_t> captured_step(const std::vector<Step>& steps, const Root* root) {
-    if (root != nullptr && (is_root_of_callback(*root) || is_root_of_worker(*root))) {
+    if (is_root_of_callback(root) || is_root_of_worker(root)) {
         const bool has_list = root->registry != nullptr && !steps.empty() &&
                               is_container(steps.front().to);  // of the interpreter
         return captured_after(steps, has_list ? 1 : 0);

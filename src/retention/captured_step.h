@@ -13,12 +13,12 @@
 namespace cyclewatch::retention {
 
 // True if the interpreter calls what the root refers to, such as a signal handler or a function
-// passed to atexit.register().
-[[nodiscard]] bool is_root_of_callback(const Root& root);
+// passed to atexit.register(). False if it is null: no known root.
+[[nodiscard]] bool is_root_of_callback(const Root* root);
 
 // True for a variable or a value of a running function of a thread that is neither the calling
-// thread nor the main thread.
-[[nodiscard]] bool is_root_of_worker(const Root& root);
+// thread nor the main thread. False if it is null.
+[[nodiscard]] bool is_root_of_worker(const Root* root);
 
 // The step to the object that a callback captures, or that a variable of another thread refers to:
 // the callback or the thread may need all of it, so only the steps up to this one can be cut.

@@ -153,7 +153,7 @@ model::RetentionPath describe(const HeapGraph& graph,
         result,
         single_action(
             graph, roots, path, text.end_of_thread(settable_variables(graph, roots, path))));
-    if (captured && cut.step == 0 && !result.cut_frees && is_root_of_worker(*root)) {
+    if (captured && cut.step == 0 && !result.cut_frees && is_root_of_worker(root)) {
         result.remedy = text.end_of_thread({});  // the variable is not the only one
     }
     if (captured && cut.step <= *captured && !is_item(steps[cut.step])) {

@@ -1153,6 +1153,8 @@ def test_c_code_is_named_by_the_object_next_to_it(unregister):
         return hook
 
     assert texts(held(hook_of)) == ["C code -> hook() closure tensor"]
+    (path,) = texts(held(lambda tensor: [hook_of(tensor), hook_of(tensor)]))
+    assert re.fullmatch(r"C code -> list\[[01]\] -> hook\(\) closure tensor", path)
     assert texts(held(lambda tensor: [tensor])) == ["C code of torch -> list[0]"]
 
 
