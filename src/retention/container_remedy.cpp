@@ -29,6 +29,12 @@ bool is_other_collection(PyObject* object) {
     return has_method(Py_TYPE(object), "clear");
 }
 
+// True for one of several items of a list, a set, a deque, or a dict whose keys are data.
+bool is_one_of_several(const Step& step) {
+    return is_item(step) && !step.in_tuple && step.label.kind != EdgeKind::key_value &&
+           items_of(step.from) > 1;
+}
+
 bool is_entry(const Step& step) {
     return !step.in_tuple && (is_item(step) || step.label.kind == EdgeKind::dict_key);
 }
@@ -80,6 +86,14 @@ std::string PathText::removal_of_entries(std::size_t at, const std::string& line
            " once they are no longer needed, or call " + container + ".clear()` if none is";
 }
 
+std::size_t PathText::outermost_item(std::size_t item) const {
+    while (item > 0 && is_one_of_several(steps_[item - 1]) && !steps_[item].in_tuple &&
+           !named_holder_of(item - 1).empty()) {
+        --item;
+    }
+    return item;
+}
+
 // Does not choose among the items of a container, because the program may need some of them.
 Remedy PathText::removal_of_several(std::size_t at) const {
     const std::string line = line_of(references()[at]);
@@ -92,7 +106,8 @@ Remedy PathText::removal_of_several(std::size_t at) const {
         }
         item = is_item(steps_[item]) && !steps_[item].in_tuple ? item : at;
     }
-    const std::string holder = named_holder_of(item);
+    const std::size_t outermost = outermost_item(item);
+    const std::string holder = named_holder_of(outermost);
     const std::string attribute = attribute_of_item(item);
     if (holder.empty() ||
         !(is_item(steps_[item]) || steps_[item].label.kind == EdgeKind::dict_key)) {
@@ -105,6 +120,7 @@ Remedy PathText::removal_of_several(std::size_t at) const {
     }
     // If the attribute is deleted, a class that tests it for None raises AttributeError.
     return {"remove the items of `" + holder + "` that are no longer needed" +
+                (outermost < item ? ", or items of these" : "") +
                 (attribute.empty()
                      ? ""
                      : ", or set `" + attribute + "` of those that no longer need it to None") +

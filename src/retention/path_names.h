@@ -79,6 +79,9 @@ struct Step {
            (PyGen_CheckExact(step.from) != 0 || PyCoro_CheckExact(step.from) != 0);
 }
 
+// The number of items of a list, dict, set or deque; 0 for other objects.
+[[nodiscard]] Py_ssize_t items_of(PyObject* object);
+
 // " (train.py:12)"; "" if the line is not known.
 [[nodiscard]] std::string line_of(const model::Reference& reference);
 
@@ -185,6 +188,9 @@ class PathText {
     // The attribute of an item that leads to the object: "._out", or "[0]._out" if the item is a
     // tuple; "" if there is none that a program can delete. `item`: the item's step.
     [[nodiscard]] std::string attribute_of_item(std::size_t item) const;
+    // The first step of `list[0][0]...`, whose last is `item`, in which a container is one of
+    // several in another container.
+    [[nodiscard]] std::size_t outermost_item(std::size_t item) const;
     [[nodiscard]] Remedy removal_of_variable(std::size_t at) const;
     // How to end the thread in which the path begins, if it fills a queue.
     [[nodiscard]] std::string end_of_producer() const;

@@ -48,18 +48,6 @@ std::int64_t most_items(PyObject* object) {
     return device::integer(limit.get()).value_or(0);
 }
 
-// The number of items of a container; 0 for other objects.
-Py_ssize_t items_of(PyObject* object) {
-    if (object == nullptr) {
-        return 0;
-    }
-    return PyDict_Check(object)     ? PyDict_GET_SIZE(object)
-           : PyAnySet_Check(object) ? PySet_GET_SIZE(object)
-           : PyList_Check(object) || capture::has_tp_name(Py_TYPE(object), "collections.deque")
-               ? Py_SIZE(object)
-               : 0;
-}
-
 // True if the container of `step` stores the items of a queue.Queue or asyncio.Queue, to which
 // `holder` leads from the queue.
 bool is_of_queue(const Step& holder) {
@@ -94,6 +82,17 @@ std::string remedy_of_hook(const Step& hook) {
 }
 
 }  // namespace
+
+Py_ssize_t items_of(PyObject* object) {
+    if (object == nullptr) {
+        return 0;
+    }
+    return PyDict_Check(object)     ? PyDict_GET_SIZE(object)
+           : PyAnySet_Check(object) ? PySet_GET_SIZE(object)
+           : PyList_Check(object) || capture::has_tp_name(Py_TYPE(object), "collections.deque")
+               ? Py_SIZE(object)
+               : 0;
+}
 
 // What to do about a kind of reference for which removing the reference is not the right remedy.
 // The first rule that applies to a step decides.

@@ -87,6 +87,14 @@ def test_items_that_several_entries_hold_are_removed_without_their_list():
     assert group.held_by[0].remedy.startswith("remove the items of `layers` that are no longer")
 
 
+@pytest.mark.parametrize("batch", [list, lambda buffers: dict(enumerate(buffers))])
+def test_containers_are_removed_from_the_list_that_collects_them(batch):
+    layers.extend(batch([Buffer(1 << 20) for _ in range(2)]) for _ in range(3))
+    [group] = owners()
+    assert group.count == 6
+    assert group.held_by[0].remedy.startswith("remove the items of `layers` that are no longer")
+
+
 def test_no_item_of_a_group_is_chosen():
     layers.extend(Layer(1 << 20) for _ in range(3))
     layers.append([Buffer(1 << 21) for _ in range(2)])
@@ -95,8 +103,9 @@ def test_no_item_of_a_group_is_chosen():
         "remove the items of `layers` that are no longer needed, or set `.weight` of those "
         "that no longer need it to None; if all are needed, store less in each"
     )
-    assert lists.held_by[0].remedy.startswith("remove the items of `layers")
-    assert "that are no longer needed; if all are needed, " in lists.held_by[0].remedy
+    assert lists.held_by[0].remedy.startswith(
+        "remove the items of `layers` that are no longer needed, or items of these; if all"
+    )
     del layers[1:]
     (single,) = owners()
     assert single.held_by[0].remedy == "remove `layers[0]` once it is no longer needed"
