@@ -21,7 +21,7 @@ OF_GRAPH = ("saved for backward", "activation")
 
 _STEPS = {
     "parameter": "this is the model itself",
-    "buffer": "register_buffer() has made them parts of modules",
+    "buffer": "`del module.name` frees a buffer that its module no longer needs",
     "gradient": "optimizer.zero_grad() frees gradients between steps",
     "optimizer state": "use an optimizer with a smaller state, or shard the state across ranks",
     HELD_BY_CPP: "no object that could be examined refers to these tensors, which may belong to a "

@@ -265,9 +265,9 @@ def location(stack: Stack | None) -> str:
 
 
 def frame_text(frame: tuple[str, int, str]) -> str:
-    """``path:line in function``."""
+    """``path:line in function``, on one line."""
     path, line, name = frame
-    return f"{path}:{line} in {name}"
+    return _native.clean_text(f"{path}:{line} in {name}")
 
 
 def _is_python(path: str) -> bool:

@@ -205,7 +205,7 @@ def test_the_verdict_names_what_can_be_avoided_first():
         ({"saved_for_backward": 80}, "saved for backward: use torch.no_grad() if you do not"),
         ({"held by C++": 80}, "80.0 MiB tensors held by C++ only: no object that could"),
         ({"activation": 80}, "activations: use torch.no_grad() if you do not train"),
-        ({"buffer": 80}, "80.0 MiB buffers of modules: register_buffer() has made them"),
+        ({"buffer": 80}, "80.0 MiB buffers of modules: `del module.name` frees a buffer that its"),
         ({"gradient": 80}, "gradients: optimizer.zero_grad() frees gradients"),
         (
             {"parameter": 20},

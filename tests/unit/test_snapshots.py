@@ -148,6 +148,13 @@ def test_the_location_is_the_users_line():
     ]
 
 
+def test_names_in_a_stack_do_not_break_lines():
+    allocator = Allocator()
+    allocator.malloc(MIB, frames("/home/me\n\x1b[31m/train.py:3 ste\np"))
+    (segment,) = read(allocator).segments
+    assert location(segment.blocks[0].stack) == "/home/me \ufffd[31m/train.py:3 in ste p"
+
+
 def test_history_is_counted_backwards_from_the_blocks():
     allocator = Allocator()
     first = allocator.malloc(5 * MIB)
