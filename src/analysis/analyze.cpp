@@ -127,14 +127,19 @@ class Analysis {
         }
         const auto [entry, fresh] =
             builder_of_.try_emplace(signature_of(graph_, edges), builders_.end_index());
+        const auto description = [&] {
+            return describe(component, cycle, retained_, observation_, walk_, payload_work_left_);
+        };
         if (fresh) {
-            model::Finding finding =
-                describe(component, cycle, retained_, observation_, walk_, payload_work_left_);
+            model::Finding finding = description();
             finding.signature = entry->first;
             builders_.push_back(
                 FindingBuilder(std::move(finding), component, observation_, retained_));
         }
         FindingBuilder& builder = builders_[entry->second];
+        if (builder.may_need_more_cuts(component)) {
+            builder.describe_again(description(), component);
+        }
         builder.count(component, walked, walk_, weight);
         if (!builder.is_cut_of_cycle()) {
             cuts_payload_.insert(component.index);

@@ -63,11 +63,12 @@ ReferenceKind kind_of(const Component& component, InnerEdgeIx e) {
     const CollapsedGraph& graph = component.graph;
     const CollapsedEdge& edge = component.edge(e);
     const bool container = is_container(graph, edge.holder);
+    const model::Node& target = graph.node(component.target_node(e));
     return {container ? kNone : graph.node(edge.holder).name,
             container ? edge.holder : kNone,
             edge.label.kind,
             edge.label.name,
-            graph.node(component.target_node(e)).name};
+            target.captured_name == model::kEmptyString ? target.name : target.captured_name};
 }
 
 void note_variable(Judgment& judgment,

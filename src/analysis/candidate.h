@@ -40,12 +40,13 @@ struct InnerCandidate : Judgment {
 [[nodiscard]] Candidate to_candidate(InnerCandidate candidate, const Component& component);
 
 // References of the same kind are assumed to be created by one line of code. They have the same
-// label, the same types at both ends and, for items, the same container.
+// label, the same types at both ends and, for items, the same container. Functions of a library are
+// distinguished by the functions of the program that they call.
 using ReferenceKind = std::tuple<model::StringId,   // name of the holder's type; kNone: a container
                                  NodeIx,            // the container, or kNone
                                  model::EdgeKind,   // kind of the label
                                  model::StringId,   // name of the label
-                                 model::StringId>;  // name of the target's type
+                                 model::StringId>;  // name of the target's type or function
 
 [[nodiscard]] ReferenceKind kind_of(const Component& component, InnerEdgeIx e);
 

@@ -29,6 +29,22 @@ FindingBuilder::FindingBuilder(model::Finding description,
       described_nodes_(component.size()),
       described_references_(component.edges.size()) {}
 
+void FindingBuilder::describe_again(model::Finding description, const Component& component) {
+    ++descriptions_;
+    if (description.cut.size() <= finding_.cut.size()) {
+        return;
+    }
+    described_nodes_ = component.size();
+    described_references_ = component.edges.size();
+    description.signature = std::move(finding_.signature);
+    description.occurrences = finding_.occurrences;
+    description.retained_bytes = finding_.retained_bytes;
+    description.largest_bytes = finding_.largest_bytes;
+    description.shared_bytes = finding_.shared_bytes;
+    description.freed_share = 0;  // as in count(): the sizes differ
+    finding_ = std::move(description);
+}
+
 void FindingBuilder::count(const Component& component,
                            bool walked,
                            const OwnerWalk& walk,

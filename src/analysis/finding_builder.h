@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds one finding from all cycles with the same signature. The finding describes the first
-// cycle, which must be the largest. The other cycles contribute only counts, bytes and owners.
+// cycle, which must be the largest, unless another one requires more cuts. The other cycles
+// contribute only counts, bytes and owners.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,15 @@ class FindingBuilder {
     [[nodiscard]] bool is_cut_of_cycle() const {
         return finding_.cut.empty() || !finding_.cut.front().payload;
     }
+
+    // True if the cycle of `component` may require more cuts than the described one. At most
+    // kMostDescriptions times.
+    [[nodiscard]] bool may_need_more_cuts(const Component& component) const {
+        return component.edges.size() > described_references_ && descriptions_ < kMostDescriptions;
+    }
+    // Replaces the description if that of `component` has more cuts: they also break the cycles
+    // that require fewer. Keeps the signature, counts and bytes.
+    void describe_again(model::Finding description, const Component& component);
 
     // Adds the counts and bytes of the cycle of `component`, and the owners that `walk` reached
     // from it, if it was `walked`. Resets freed_share to unknown if `component` and the described
@@ -83,6 +93,8 @@ class FindingBuilder {
     model::Finding finding_;
     std::size_t described_nodes_;
     std::size_t described_references_;
+    static constexpr int kMostDescriptions = 4;
+    int descriptions_ = 1;
     std::unordered_map<std::uint64_t, std::size_t> group_of_;  // by key: index
     std::vector<OwnerGroup> groups_;
     std::unordered_set<std::uint64_t> omitted_groups_;

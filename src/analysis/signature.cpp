@@ -36,8 +36,9 @@ std::size_t least_rotation(const std::vector<std::string>& ring) {
     return best < other ? best : other;
 }
 
-// Uses name_shape() for unreachable classes and their instances, because a program that creates
-// classes repeatedly may number them, as in type(f"Model_{n}", ...).
+// Includes the function of the program that a library's function calls, because it is the one that
+// can be changed. Uses name_shape() for unreachable classes and their instances, because a program
+// that creates classes repeatedly may number them, as in type(f"Model_{n}", ...).
 std::string holder_name(const CollapsedGraph& graph, NodeIx node) {
     bool class_is_garbage = graph.is(node, model::NodeKind::type);
     for (const EdgeIx e : graph.edges_of(node)) {
@@ -46,7 +47,9 @@ std::string holder_name(const CollapsedGraph& graph, NodeIx node) {
                                  graph.edges[e].label.kind == model::EdgeKind::member);
     }
     const std::string name = full_name(graph, node);
-    return class_is_garbage ? model::name_shape(name) : name;
+    const std::string called(graph.raw->text(graph.node(node).captured_name));
+    return (class_is_garbage ? model::name_shape(name) : name) +
+           (called.empty() ? "" : "\n" + called);
 }
 
 }  // namespace

@@ -208,7 +208,7 @@ void GraphBuilder::add_node(std::uint32_t node) {
     }
     described.hides_references = hides_references(named_[node]);
     if (hidden_ != nullptr && described.kind == model::NodeKind::function) {
-        described.captured_function = captured_function(named_[node]);
+        add_captured_function(named_[node], described);
     } else if (hidden_ != nullptr && described.kind == model::NodeKind::object) {
         described.captured_function = call_method(named_[node]);
     }
@@ -224,10 +224,10 @@ bool GraphBuilder::hides_references(PyObject* object) const {
            });
 }
 
-model::SourceLocation GraphBuilder::captured_function(PyObject* function) {
+void GraphBuilder::add_captured_function(PyObject* function, model::Node& described) {
     PyObject* const cells = PyFunction_GET_CLOSURE(function);
     if (cells == nullptr || base::origin_of_path(summarize(function).path) == base::Origin::user) {
-        return {};
+        return;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(cells); ++i) {
         PyObject* const value = PyCell_GET(PyTuple_GET_ITEM(cells, i));
@@ -237,10 +237,11 @@ model::SourceLocation GraphBuilder::captured_function(PyObject* function) {
         }
         const ObjectSummary summary = summarize(unwrap_decorators(captured));
         if (!summary.path.empty() && base::origin_of_path(summary.path) == base::Origin::user) {
-            return {builder_.intern(summary.path), summary.line};
+            described.captured_function = {builder_.intern(summary.path), summary.line};
+            described.captured_name = builder_.intern(summary.name);
+            return;
         }
     }
-    return {};
 }
 
 model::SourceLocation GraphBuilder::call_method(PyObject* object) {

@@ -90,9 +90,15 @@ bool is_function(std::string_view holder) {
     return holder.starts_with(kind_prefix(NodeKind::function));
 }
 
+// True for a hook of a torch object ("forward hook"), whose location is that of a function.
+bool is_hook(std::string_view label) {
+    return label.ends_with("hook") && !label.starts_with('.');
+}
+
 // Adds one key per holder. The key consists of the cycle, starting at the holder, without the
 // holder's name. Cycles that differ in only one class share one of these keys. Cycles that differ
-// in a function do not, because each function must be changed. The key includes the number of cuts,
+// in a function do not, because each function must be changed; a hook of a library may call a
+// function that is not on the cycle. The key includes the number of cuts,
 // because the cuts suggested for one cycle must also break the other cycles with the same key.
 void add_keys_of_cycle(std::vector<std::string>& keys, const Finding& finding) {
     const std::vector<Reference>& cycle = finding.cycle;
@@ -108,7 +114,9 @@ void add_keys_of_cycle(std::vector<std::string>& keys, const Finding& finding) {
         std::string key = "cycle\n" + std::to_string(finding.cut.size());
         for (std::size_t i = 0; i < cycle.size(); ++i) {
             const Reference& step = cycle[(start + i) % cycle.size()];
-            key += '\n' + (i == 0 ? std::string() : step.holder) + '\n' + without_index(step.label);
+            key += '\n' + (i == 0 ? std::string() : step.holder) + '\n' +
+                   without_index(step.label) +
+                   (is_hook(step.label) ? '\n' + step.location : std::string());
         }
         keys.push_back(std::move(key));
     }

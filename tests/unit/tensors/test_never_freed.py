@@ -14,6 +14,7 @@ import several_cuts
 import torch
 import uncollectable
 from running_backward import running_backward
+from torch.autograd.graph import register_multi_grad_hook
 
 import cyclewatch
 from cyclewatch.heap import scanning
@@ -100,6 +101,47 @@ def test_cycle_is_found_and_cutting_it_frees_the_memory(shape):
     cut()
     gc.collect()
     assert not any(alive(references))
+
+
+def push(gradients):
+    """Called by torch."""
+
+
+def pop(gradients):
+    """Called by torch."""
+
+
+def register(functions, size=uncollectable.SIZE):
+    """Each hook that torch creates refers to the nodes of both tensors."""
+    output = torch.ones(size, requires_grad=True) * 2
+    tensors = [output, output + 1]
+    return [register_multi_grad_hook(tensors, function) for function in functions]
+
+
+def locations(*functions):
+    return {f"{__file__}:{function.__code__.co_firstlineno}" for function in functions}
+
+
+@needs_nodes
+def test_hooks_of_different_functions_are_different_findings():
+    handles = register([push]) + register([pop]) + register([push])
+    found = {finding.cut.location: finding.occurrences for finding in new_findings()}
+    assert found.keys() == locations(push, pop)
+    assert sorted(found.values()) == [1, 2]
+    for handle in handles:
+        handle.remove()
+    assert not new_findings()
+
+
+@needs_nodes
+def test_all_functions_that_hooks_of_a_finding_call_are_named():
+    handles = register([push], size=10 * uncollectable.SIZE) + register([push, pop])
+    (finding,) = new_findings()
+    assert finding.occurrences == 2
+    assert {cut.location for cut in finding.cuts} == locations(push, pop)
+    for handle in handles:
+        handle.remove()
+    assert not new_findings()
 
 
 @needs_nodes
