@@ -19,13 +19,15 @@ _CONTAINERS = ("collections.", "weakref.", "_weakrefset.")
 # Categories of tensors that an autograd graph keeps alive.
 OF_GRAPH = ("saved for backward", "activation")
 
+_CYCLES_OF_NODES = "cyclewatch.never_freed(settle=0) finds cycles of autograd nodes"
+
 _STEPS = {
     "parameter": "this is the model itself",
     "buffer": "`del module.name` frees a buffer that its module no longer needs",
     "gradient": "optimizer.zero_grad() frees gradients between steps",
     "optimizer state": "use an optimizer with a smaller state, or shard the state across ranks",
     HELD_BY_CPP: "no object that could be examined refers to these tensors, which may belong to a "
-    "torch.jit module; if not, cyclewatch.never_freed(settle=0) finds cycles of autograd nodes",
+    "torch.jit module; if not, " + _CYCLES_OF_NODES,
 }
 
 
@@ -40,9 +42,14 @@ def step_of_category(category: str) -> str:
 def is_kept_by_graph(group: LiveOwner) -> bool:
     """Whether what holds the group keeps a graph that the running step does not need.
 
-    The running training step needs what its own variables hold.
+    The running training step needs what its own variables refer to, as opposed to what it has
+    stored in an object or a list.
     """
-    return group.category in OF_GRAPH and group.held_by[0].root.kind != "local variable"
+    path = group.held_by[0]
+    labels = [each.label for each in path.references]
+    stored = labels[: labels.index("grad_fn")] if "grad_fn" in labels else labels
+    is_variable = path.root.kind == "local variable" and len(stored) <= 1
+    return group.category in OF_GRAPH and not is_variable
 
 
 def is_of_no_model(group: LiveOwner) -> bool:
@@ -72,9 +79,20 @@ def step_of_group(group: LiveOwner) -> str:
     if is_of_no_model(group) and path.root.kind == "C code" and not path.remedy:
         return step_of_category(HELD_BY_CPP)
     if group.category == "other" or is_of_no_model(group):
-        return path.remedy or ""
+        return _removal(group)
+    if group.category in OF_GRAPH and path.root.kind == "C code":
+        return f"{_CYCLES_OF_NODES}; {step_of_category(group.category)}"
     detaching = _detaching(path) if is_kept_by_graph(group) else ""
     return detaching + step_of_category(group.category)
+
+
+def _removal(group: LiveOwner) -> str:
+    """The remedy of the first path, and the second if the remedy leaves it."""
+    path, *others = group.held_by
+    remedy = path.remedy or ""
+    if remedy and others and group.count == 1 and not path.cut_frees:
+        remedy += f"; it is also held by {others[0]}"
+    return remedy
 
 
 def _detaching(path: Path) -> str:

@@ -87,11 +87,13 @@ std::string PathText::removal_of_entries(std::size_t at, const std::string& line
 }
 
 std::size_t PathText::outermost_item(std::size_t item) const {
-    while (item > 0 && is_one_of_several(steps_[item - 1]) && !steps_[item].in_tuple &&
-           !named_holder_of(item - 1).empty()) {
-        --item;
+    std::size_t outermost = item;
+    for (std::size_t i = item; i > 0 && is_item(steps_[i - 1]) && !steps_[i].in_tuple; --i) {
+        if (is_one_of_several(steps_[i - 1]) && !named_holder_of(i - 1).empty()) {
+            outermost = i - 1;
+        }
     }
-    return item;
+    return outermost;
 }
 
 // Does not choose among the items of a container, because the program may need some of them.

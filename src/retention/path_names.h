@@ -188,8 +188,8 @@ class PathText {
     // The attribute of an item that leads to the object: "._out", or "[0]._out" if the item is a
     // tuple; "" if there is none that a program can delete. `item`: the item's step.
     [[nodiscard]] std::string attribute_of_item(std::size_t item) const;
-    // The first step of `list[0][0]...`, whose last is `item`, in which a container is one of
-    // several in another container.
+    // The first step of `list[0]['key'][0]`, whose last is `item`, that leads to one of several
+    // containers; `item` if there is none.
     [[nodiscard]] std::size_t outermost_item(std::size_t item) const;
     [[nodiscard]] Remedy removal_of_variable(std::size_t at) const;
     // How to end the thread in which the path begins, if it fills a queue.

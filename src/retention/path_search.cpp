@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "capture/labelers/text.h"
 #include "retention/parts.h"
 
 namespace cyclewatch::retention {
@@ -16,8 +17,9 @@ namespace {
 
 constexpr std::uint32_t kUnseen = std::numeric_limits<std::uint32_t>::max();
 
-// The roots at which a path may begin: only roots with a name, or also anonymous roots.
-enum class Names : std::uint8_t { named, anonymous };
+// The roots at which a path may begin: only roots with a name, also functions that only C code
+// holds, or all anonymous roots.
+enum class Names : std::uint8_t { named, functions, anonymous };
 
 // The objects, namespace entries and roots that earlier paths contain.
 struct Used {
@@ -55,6 +57,11 @@ bool is_held_by_c_code(const HeapGraph& graph,
                        std::uint32_t target) {
     return (roots.anonymous(node) > 0 || graph.is_miscounted(node)) &&
            !(roots.may_have_arguments() && is_argument(graph.object(node), graph.object(target)));
+}
+
+bool is_function(PyObject* object) {
+    return PyFunction_Check(object) || PyMethod_Check(object) ||
+           capture::base_named(Py_TYPE(object), "functools.partial") != nullptr;
 }
 
 // A reference through one of these is harder to read than an attribute or an item, and nobody
@@ -180,8 +187,10 @@ class PathFinder::Search {
         }
         for (const std::uint32_t node : nearer) {
             consider(node, false);
-            if (names == Names::anonymous && !best &&
-                is_held_by_c_code(graph_, roots_, node, target_)) {
+            const bool may_be_unnamed =
+                names == Names::anonymous ||
+                (names == Names::functions && is_function(graph_.object(node)));
+            if (may_be_unnamed && !best && is_held_by_c_code(graph_, roots_, node, target_)) {
                 best = Choice{{model::RootKind::c_code, false, true, 0}, kAnonymous, node};
             }
         }
@@ -481,7 +490,10 @@ SearchResult PathFinder::find(std::uint32_t target,
         }
         if (!path && result.paths.empty()) {
             result.in_cycle = search_->has_holder();
-            path = search_->find(target, disjoint, Names::anonymous);
+            path = search_->find(target, disjoint, Names::functions);
+            if (!path) {
+                path = search_->find(target, disjoint, Names::anonymous);
+            }
         }
         if (!path && !result.paths.empty() && std::ranges::none_of(result.paths, frees)) {
             path = search_->find(target, other_references, Names::named, limit);

@@ -12,6 +12,7 @@
 #include "compat/frame_access.h"
 #include "python/guards.h"
 #include "python/stop_the_world.h"
+#include "python/type_traversal.h"
 #include "watch/untracked_owners.h"
 
 namespace cyclewatch::watch {
@@ -48,6 +49,47 @@ class AllObjects {
     collector::TrackedObjects tracked_;
     python::OwnedRef held_;
 };
+
+// Keeps objects alive while the GIL may be released. Then removes those from the list that other
+// threads have released.
+class HeldObjects {
+  public:
+    explicit HeldObjects(std::vector<PyObject*>& objects) : objects_(objects) {
+        std::ranges::for_each(objects_, [](PyObject* object) { Py_INCREF(object); });
+    }
+    HeldObjects(const HeldObjects&) = delete;
+    HeldObjects& operator=(const HeldObjects&) = delete;
+    ~HeldObjects() {
+        std::erase_if(objects_, [](PyObject* object) {
+            const bool is_last = Py_REFCNT(object) == 1;
+            Py_DECREF(object);
+            return is_last;
+        });
+    }
+
+  private:
+    std::vector<PyObject*>& objects_;
+};
+
+using ReferenceCounts = std::unordered_map<PyObject*, Py_ssize_t>;
+
+int count_reference(PyObject* target, void* context) {
+    auto& counts = *static_cast<ReferenceCounts*>(context);
+    if (const auto found = counts.find(target); found != counts.end()) {
+        ++found->second;
+    }
+    return 0;
+}
+
+// Counts those of the references from `holders` that lead to the keys of `counts`.
+void count_references(std::span<const python::OwnedRef> holders, ReferenceCounts& counts) {
+    for (const python::OwnedRef& holder : holders) {
+        const python::TypeTraversal traversal(Py_TYPE(holder.get()));
+        if (traversal.has_gc_header(holder.get())) {
+            traversal.visit<&count_reference>(holder.get(), &counts);
+        }
+    }
+}
 
 // The modules, and what running functions refer to.
 class ProgramRoots {
@@ -104,9 +146,14 @@ void LiveOwners::find(device::OwnerRegistry& registry, const collector::HeapScan
         untracked.move_to(held_, owners_, untracked_);
     }
     const python::GcPause pause;  // the library creates objects for the nodes and the tensors
+    if (!unreachable.empty()) {
+        const HeldObjects held(alive);
+        find_saved_by_dead(registry, unreachable);
+    }
+    find_dependents(registry, unreachable);
+    std::erase_if(alive, [&](PyObject* object) { return dependents_.contains(object); });
     std::vector<device::GraphTarget> targets;
     registry.add_graph_targets(alive, targets, unread_graphs_);
-    find_saved_by_dead(registry, unreachable);
     keep_saved_by_hidden(registry);
     add_from_graphs(registry, targets);
     reached_by_dead_.clear();
@@ -158,11 +205,44 @@ void LiveOwners::find_saved_by_dead(device::OwnerRegistry& registry,
             }
             count_saved(registry, each.object.get(), each.source);
         }
-        read_.push_back(python::borrow(each.object.get()));
+        // Not the objects of nodes: to torch, a reference of ours would look like a program's.
+        if (registry.reader_for(Py_TYPE(each.object.get())) != nullptr) {
+            read_.push_back(python::borrow(each.object.get()));
+        }
     }
     std::erase_if(saved_by_dead_, [&](const auto& each) {
         device::OwnerReader* const reader = registry.reader_for(Py_TYPE(each.first));
         return reader->library_holders(each.first) > each.second.references;
+    });
+}
+
+// The library's reference to the Python object of such an owner makes the owner, and the graphs
+// that it leads to, seem reachable.
+void LiveOwners::find_dependents(device::OwnerRegistry& registry,
+                                 std::span<const python::OwnedRef> unreachable) {
+    ReferenceCounts known;
+    for (const auto& [object, saved] : saved_by_dead_) {
+        known.emplace(object, 0);
+    }
+    if (known.empty()) {
+        return;
+    }
+    count_references(unreachable, known);
+    for (const std::vector<python::OwnedRef>* const ours : {&held_, &read_}) {
+        for (const python::OwnedRef& each : *ours) {
+            if (const auto found = known.find(each.get()); found != known.end()) {
+                ++found->second;
+            }
+        }
+    }
+    for (const auto& [object, references] : known) {
+        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(object));
+        if (Py_REFCNT(object) <= references + reader->hidden_references(object)) {
+            dependents_.insert(object);
+        }
+    }
+    std::erase_if(owners_, [&](const device::DetectedOwner& owner) {
+        return dependents_.contains(owner.object);
     });
 }
 
@@ -288,11 +368,9 @@ std::vector<PyObject*> LiveOwners::objects() const {
 
 std::vector<PyObject*> LiveOwners::saved_by_dead(
     const std::unordered_set<const PyObject*>& dead) const {
-    constexpr Py_ssize_t kOurs = 1;       // in held_
-    constexpr Py_ssize_t kOfLibrary = 1;  // shared by all of the library's references
     std::vector<PyObject*> objects;
     for (const auto& [object, saved] : saved_by_dead_) {
-        if (dead.contains(object) || Py_REFCNT(object) <= kOurs + kOfLibrary) {
+        if (dead.contains(object) || dependents_.contains(object)) {
             objects.push_back(object);
         }
     }

@@ -64,6 +64,8 @@ class LiveOwners {
                          std::span<const device::GraphTarget> targets);
     void find_saved_by_dead(device::OwnerRegistry& registry,
                             std::span<const python::OwnedRef> unreachable);
+    void find_dependents(device::OwnerRegistry& registry,
+                         std::span<const python::OwnedRef> unreachable);
     void count_bases(device::OwnerRegistry& registry, PyObject* object);
     void keep_saved_by_hidden(device::OwnerRegistry& registry);
     void keep_bases_of_living_views();
@@ -79,6 +81,9 @@ class LiveOwners {
         std::vector<PyObject*> views;  // of this object, which account for some of `references`
     };
     std::unordered_map<PyObject*, Saved> saved_by_dead_;
+    // The objects in the graphs of unreachable objects to which, besides these graphs, at most
+    // unreachable objects refer.
+    std::unordered_set<PyObject*> dependents_;
     // What the graphs of unreachable objects lead to. Empty when find() has returned.
     std::unordered_set<PyObject*> reached_by_dead_;
     std::vector<python::OwnedRef> read_;

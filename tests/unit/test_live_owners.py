@@ -87,7 +87,10 @@ def test_items_that_several_entries_hold_are_removed_without_their_list():
     assert group.held_by[0].remedy.startswith("remove the items of `layers` that are no longer")
 
 
-@pytest.mark.parametrize("batch", [list, lambda buffers: dict(enumerate(buffers))])
+@pytest.mark.parametrize(
+    "batch",
+    [list, lambda buffers: dict(enumerate(buffers)), lambda buffers: {"predictions": buffers}],
+)
 def test_containers_are_removed_from_the_list_that_collects_them(batch):
     layers.extend(batch([Buffer(1 << 20) for _ in range(2)]) for _ in range(3))
     [group] = owners()

@@ -465,10 +465,12 @@ def test_measuring_uses_the_same_numbers_as_an_out_of_memory_report():
 class GivenPath:
     """A path with this text."""
 
-    def __init__(self, kind, text, remedy=None):
+    def __init__(self, kind, text, remedy=None, labels=(), cut_frees=True):
         self.root = types.SimpleNamespace(kind=kind)
         self.text = text
         self.remedy = remedy
+        self.references = [types.SimpleNamespace(label=label) for label in labels]
+        self.cut_frees = cut_frees
 
     def __str__(self):
         return f"{self.root.kind} {self.text}"
@@ -488,11 +490,36 @@ def test_a_global_that_holds_a_graph_is_named_before_checkpointing():
     assert ", is held by " in graph and "(one of 10 such paths)" in graph
     assert "store `kept[0].detach()` instead of `kept[0]`" in graph
     assert graph.index(".detach()") < graph.index("torch.utils.checkpoint")
-    local = of(GivenPath("local variable", "loss -> loss.grad_fn"), saved_for_backward=80)
+    local = of(
+        GivenPath("local variable", "loss -> loss.grad_fn", labels=["local:loss", "grad_fn"]),
+        saved_for_backward=80,
+    )
     assert "held by" not in local  # the running step needs its graph
+    stored = ["local:losses", "[0]", "grad_fn"]
+    listed = of(
+        GivenPath("local variable", "losses -> losses[0].grad_fn", labels=stored),
+        saved_for_backward=80,
+    )
+    assert "store `losses[0].detach()` instead of `losses[0]`" in listed
+    hidden = of(GivenPath("C code", "of torch"), saved_for_backward=80)
+    assert "cyclewatch.never_freed(settle=0) finds cycles of autograd nodes; use torch" in hidden
     # The list holds the large tensors themselves.
     tensors = of(GivenPath("module global", kept, "remove `kept[0]`"), activation=80)
     assert "remove `kept[0]`; use torch.no_grad()" in tensors and ".detach()" not in tensors
+
+
+def test_both_holders_of_a_tensor_are_named():
+    measured = Measured(other=80)
+    (owner,) = measured.owners
+    owner.count = 1
+    owner.held_by = [
+        GivenPath("local variable", "data", "delete the variable `data`", cut_frees=False),
+        GivenPath("module global", "__main__.cache -> cache['train']"),
+    ]
+    words = "`data`; it is also held by module global __main__.cache -> cache['train']"
+    assert verdict(measured).endswith(words)
+    owner.held_by[0].cut_frees = True
+    assert verdict(measured).endswith("delete the variable `data`")
 
 
 class Adapter:

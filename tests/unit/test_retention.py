@@ -1156,6 +1156,10 @@ def test_c_code_is_named_by_the_object_next_to_it(unregister):
     (path,) = texts(held(lambda tensor: [hook_of(tensor), hook_of(tensor)]))
     assert re.fullmatch(r"C code -> list\[[01]\] -> hook\(\) closure tensor", path)
     assert texts(held(lambda tensor: [tensor])) == ["C code of torch -> list[0]"]
+    reference = held(hook_of)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(reference()))
+    unregister(ctypes.pythonapi.Py_DecRef, ctypes.c_void_p(id(reference())))
+    assert texts(reference) == ["C code -> hook() closure tensor"]
 
 
 def test_nothing_remains():

@@ -164,7 +164,7 @@ class TorchReader final : public OwnerReader {
         // of earlier steps are parts of the one that the program holds.
         const auto held_by_graphs =
             std::stable_partition(held.begin(), held.end(), [&](const OwnedRef& each) {
-                return !is_held_by_cpp_only(each.get());
+                return is_used(each.get()) && !is_held_by_cpp_only(each.get());
             });
         const auto held_by_program = static_cast<std::size_t>(held_by_graphs - held.begin());
         for (std::size_t i = 0; i < held.size(); ++i) {
@@ -175,7 +175,7 @@ class TorchReader final : public OwnerReader {
                 }
                 continue;
             }
-            const GraphTarget like{{}, object, i < held_by_program && is_used(object)};
+            const GraphTarget like{{}, object, i < held_by_program};
             OwnedRef node = graph_of(object);
             const bool is_owner = static_cast<bool>(node);
             if (!node && graph.is_node(object)) {

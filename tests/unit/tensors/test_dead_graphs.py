@@ -70,7 +70,28 @@ def input_that_two_nodes_save(weight):
     Step((weight * batch).sum() + (weight * batch).sum()).batch = batch
 
 
+def result_that_its_cycle_also_holds(weight):
+    logits = weight * 2
+    Step(logits.pow(2).sum()).logits = logits
+
+
+def result_that_another_cycle_holds(weight):
+    logits = weight * 2
+    Step(logits)
+    Step(logits.pow(2).sum())
+
+
+def states_of_a_loop(weight):
+    states = [weight[: SIZE // 16] * 2]
+    for _ in range(4):
+        states.append(states[-1].pow(2))
+    Step(states[-1].sum()).states = states[:-1]
+
+
 LEAKS = (
+    result_that_its_cycle_also_holds,
+    result_that_another_cycle_holds,
+    states_of_a_loop,
     exponential,
     input_without_a_variable,
     input_in_the_cycle,
@@ -221,9 +242,32 @@ def part_of_a_saved_result(weight):
     return result.detach()[:2]
 
 
+def result_that_a_cycle_and_a_variable_hold(weight):
+    logits = weight * 2
+    Step(logits.pow(2).sum()).logits = logits
+    return logits
+
+
+def result_that_a_living_graph_has_saved(weight):
+    logits = weight * 2
+    Step(logits.pow(2).sum()).logits = logits
+    return logits.sin().sum()
+
+
+def state_of_a_loop_that_goes_on(weight):
+    states = [weight * 2]
+    for _ in range(3):
+        states.append(states[-1].pow(2))
+    Step(states[-1].sum()).states = states[:-1]
+    return states[-1]
+
+
 @pytest.mark.parametrize(
     "use",
     [
+        result_that_a_cycle_and_a_variable_hold,
+        result_that_a_living_graph_has_saved,
+        state_of_a_loop_that_goes_on,
         detached_result_that_its_own_node_saves,
         node_of_a_result_that_it_saves,
         array_of_an_input,
