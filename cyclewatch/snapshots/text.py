@@ -105,9 +105,11 @@ def headline(usage: Usage, device: int, owners: Sequence[OwnedBlocks] = ()) -> s
     if usage.pending:
         words.append(f"{format_bytes(usage.pending)} waiting for another stream")
     if usage.fragmented:
+        largest = f" (largest free block {format_bytes(usage.largest_free)})"
+        in_others = usage.cached or usage.private  # one of these may be the largest
         words.append(
-            f"{format_bytes(usage.fragmented)} free in partly used segments "
-            f"(largest free block {format_bytes(usage.largest_free)})"
+            f"{format_bytes(usage.fragmented)} free in partly used segments"
+            + ("" if in_others else largest)
         )
     if usage.cached:
         words.append(f"{format_bytes(usage.cached)} cached (empty_cache() returns it)")

@@ -273,6 +273,15 @@ def test_free_segments_of_private_pools_are_not_called_cached():
     assert "40.0 MiB cached (empty_cache() returns it), 40.0 MiB free in private pools" in shown
 
 
+def test_a_block_of_a_free_segment_is_not_called_a_fragment():
+    used = usage.Usage(fragmented=24 * MIB, largest_free=14 * MIB)
+    assert "24.0 MiB free in partly used segments (largest free block 14.0 MiB)" in text.headline(
+        used, 0
+    )
+    used.cached = used.largest_free = 64 * MIB
+    assert "largest free block" not in text.headline(used, 0)
+
+
 def test_sizes_that_differ_are_not_averaged():
     allocator = Allocator()
     for size in (20, 2):
