@@ -55,20 +55,17 @@ class AllObjects {
 class HeldObjects {
   public:
     explicit HeldObjects(std::vector<PyObject*>& objects) : objects_(objects) {
-        std::ranges::for_each(objects_, [](PyObject* object) { Py_INCREF(object); });
+        std::ranges::transform(objects, std::back_inserter(held_), &python::borrow);
     }
     HeldObjects(const HeldObjects&) = delete;
     HeldObjects& operator=(const HeldObjects&) = delete;
     ~HeldObjects() {
-        std::erase_if(objects_, [](PyObject* object) {
-            const bool is_last = Py_REFCNT(object) == 1;
-            Py_DECREF(object);
-            return is_last;
-        });
+        std::erase_if(objects_, [](PyObject* object) { return Py_REFCNT(object) == 1; });
     }
 
   private:
     std::vector<PyObject*>& objects_;
+    std::vector<python::OwnedRef> held_;
 };
 
 using ReferenceCounts = std::unordered_map<PyObject*, Py_ssize_t>;
