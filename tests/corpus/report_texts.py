@@ -180,15 +180,12 @@ answer and a repaired program for each, and run once by somebody else, who execu
 There are no reports in which nothing is wrong; nothing was reported for any of the repaired
 programs. The verdict is {counts}: {share} of the first answers are right. All six cycles of
 ordinary objects and all growing containers are right; the misses are among what a running
-callback, a thread or C++ code holds. Four kinds have been fixed since: the scan at exit precedes
+callback, a thread or C++ code holds. Six kinds have been fixed since: the scan at exit precedes
 the search for never freed memory, which had let a collection free the cycles unseen; what a
 callback or a thread uses is released by removing the callback or ending the call, not by emptying
-the object; parameters that only C code or a registry holds are not called the model; and of groups
-of equal size, those in use come last. The others:
-
-- A function that C++ code holds is named by `why_alive()` of what it captures, not by
-  `never_freed()`.
-- If the cycles of one card lead through hooks of two functions, the card names one of them.
-- Nothing tells of the weights that autocast has cached.
+the object; parameters that only C code or a registry holds are not called the model; of groups of
+equal size, those in use come last; `memory()` and `live_owners()` name a function that C code holds
+before the C code; and a card names each of the functions that hooks of torch call. Still, nothing
+tells of the weights that autocast has cached.
 
 {table}"""
