@@ -129,6 +129,9 @@ std::vector<LiveStorage> storages_of(const CapturedCollection& read,
         if (owner.reading.part.starts_with(kGradient)) {
             storage.gradient = &owner;
             storage.gradient_of = objects[owner.object];
+        } else if (owner.is_part && owner.reading.part.ends_with("()")) {
+            storage.component = &owner;
+            storage.component_of = objects[owner.object];
         }
         const bool shows_more =
             storage.owner != nullptr && !owner.is_part && !storage.owner->is_part &&
@@ -196,6 +199,13 @@ const PendingOwner* part_of(const LiveStorage& storage) {
 PyObject* held_object(const LiveStorage& storage) {
     const PendingOwner* const part = part_of(storage);
     return part != nullptr && part == storage.gradient ? storage.gradient_of : storage.object;
+}
+
+void use_component(LiveStorage& storage) {
+    if (storage.component != nullptr) {
+        storage.owner = storage.component;
+        storage.object = storage.component_of;
+    }
 }
 
 void find_library_holders(device::OwnerRegistry& registry, std::vector<LiveStorage>& storages) {

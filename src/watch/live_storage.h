@@ -22,6 +22,8 @@ struct LiveStorage {
     bool has_parameter = false;
     const PendingOwner* gradient = nullptr;  // the owner, if it is a gradient
     PyObject* gradient_of = nullptr;
+    const PendingOwner* component = nullptr;  // the owner, if it is a part of a sparse tensor
+    PyObject* component_of = nullptr;
     bool is_in_graph = false;          // the graph of another live owner leads to an owner
     PyObject* saved_for = nullptr;     // see LiveOwners; null unless it is so for all owners
     bool has_unread_graph = false;     // see device::UnreadGraphs
@@ -60,6 +62,9 @@ struct LiveStorage {
 
 // The object to which the path search must find paths.
 [[nodiscard]] PyObject* held_object(const LiveStorage& storage);
+
+// Makes the storage a part of a sparse tensor, if it is one: only C++ code holds its own object.
+void use_component(LiveStorage& storage);
 
 // Sets `has_library_holders` and `is_only_part`. REQUIRES: not inside a collection. RUNS PYTHON: no
 // user code.

@@ -470,8 +470,9 @@ std::vector<LiveStorage> held_storages(const Census& census,
             settings);
     }
     std::vector<PyObject*> unexplained;
-    for (const LiveStorage& each : storages) {
+    for (LiveStorage& each : storages) {
         if (seem_unexplained || is_held_by_c_code(each)) {
+            use_component(each);
             unexplained.push_back(held_object(each));
         }
     }

@@ -120,6 +120,24 @@ def test_advice_for_the_indices_of_a_sparse_tensor_can_be_followed():
     assert kept.is_sparse
 
 
+def test_indices_that_only_a_compressed_tensor_holds_belong_to_it():
+    size = 2011
+    kept = [
+        torch.sparse_csr_tensor(
+            torch.arange(size + 1), torch.arange(size), torch.ones(size), (size, size)
+        )
+    ]
+    groups = [
+        each
+        for each in cyclewatch.live_owners(devices="cpu", min_bytes=4 * size)
+        if each.nbytes in (8 * (size + 1), 8 * size, 4 * size)
+    ]
+    assert {each.category for each in groups} == {"other"}
+    texts = sorted(str(each.held_by[0]).rpartition(" -> ")[2] for each in groups)
+    assert texts == ["kept[0]", "kept[0].col_indices()", "kept[0].crow_indices()"]
+    assert kept
+
+
 def test_sparse_gradient_is_part_of_its_parameter():
     table = torch.nn.Embedding(50, 3, sparse=True)
     table(torch.tensor([1, 2])).sum().backward()
