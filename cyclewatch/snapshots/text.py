@@ -105,12 +105,10 @@ def headline(usage: Usage, device: int, owners: Sequence[OwnedBlocks] = ()) -> s
     if usage.pending:
         words.append(f"{format_bytes(usage.pending)} waiting for another stream")
     if usage.fragmented:
-        largest = f" (largest free block {format_bytes(usage.largest_free)})"
-        in_others = usage.cached or usage.private  # one of these may be the largest
-        words.append(
-            f"{format_bytes(usage.fragmented)} free in partly used segments"
-            + ("" if in_others else largest)
-        )
+        fragments = f"{format_bytes(usage.fragmented)} free in partly used segments"
+        if not (usage.cached or usage.private):  # otherwise, the largest may be one of these
+            fragments += f" (largest free block {format_bytes(usage.largest_free)})"
+        words.append(fragments)
     if usage.cached:
         words.append(f"{format_bytes(usage.cached)} cached (empty_cache() returns it)")
     if usage.private:

@@ -62,7 +62,7 @@ class GraphBuilder {
 
     void add_node(std::uint32_t node);
     [[nodiscard]] bool hides_references(PyObject* object) const;
-    // Sets `captured_function` of a node that is a function.
+    // Sets `captured_function` and `captured_name` of a node that is a function.
     void add_captured_function(PyObject* function, model::Node& described);
     [[nodiscard]] model::SourceLocation call_method(PyObject* object);
     void add_parts(PyObject* object);

@@ -98,8 +98,8 @@ bool is_hook(std::string_view label) {
 // Adds one key per holder. The key consists of the cycle, starting at the holder, without the
 // holder's name. Cycles that differ in only one class share one of these keys. Cycles that differ
 // in a function do not, because each function must be changed; a hook of a library may call a
-// function that is not on the cycle. The key includes the number of cuts,
-// because the cuts suggested for one cycle must also break the other cycles with the same key.
+// function that is not on the cycle. The key includes the number of cuts, because the cuts
+// suggested for one cycle must also break the other cycles with the same key.
 void add_keys_of_cycle(std::vector<std::string>& keys, const Finding& finding) {
     const std::vector<Reference>& cycle = finding.cycle;
     const auto named = std::ranges::count_if(

@@ -119,7 +119,8 @@ struct Node {
     // that it captures, for which the library has made it. A callable object of the program, on
     // such a cycle: its method `__call__`. Unknown for all others.
     SourceLocation captured_function;
-    StringId captured_name = kEmptyString;  // the full name of that function
+    // The full name of the function that a function of a library captures; not of a `__call__`.
+    StringId captured_name = kEmptyString;
     // The method that releases the object's resources ("close"), and its location. Empty if the
     // class has no such method.
     StringId end_method = kEmptyString;

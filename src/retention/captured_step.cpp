@@ -5,6 +5,7 @@
 
 #include "capture/labelers/text.h"
 #include "retention/known_ends.h"
+#include "retention/parts.h"
 
 namespace cyclewatch::retention {
 namespace {
@@ -13,9 +14,7 @@ using model::EdgeKind;
 using model::RootKind;
 
 bool is_function(PyObject* object) {
-    return object != nullptr &&
-           (PyFunction_Check(object) || PyMethod_Check(object) || PyCFunction_Check(object) ||
-            capture::base_named(Py_TYPE(object), "functools.partial") != nullptr);
+    return object != nullptr && (is_function_or_partial(object) || PyCFunction_Check(object));
 }
 
 bool is_container(PyObject* object) {

@@ -32,6 +32,11 @@ bool is_thread_local(PyObject* object) noexcept {
 
 }  // namespace
 
+bool is_function_or_partial(PyObject* object) noexcept {
+    return PyFunction_Check(object) || PyMethod_Check(object) ||
+           capture::base_named(Py_TYPE(object), "functools.partial") != nullptr;
+}
+
 bool is_hamt_node(PyObject* object) noexcept {
     return std::string_view(Py_TYPE(object)->tp_name).starts_with("hamt");
 }

@@ -25,6 +25,9 @@ namespace cyclewatch::retention {
 // True if the reference from `holder` to `target` is not a step of a path.
 [[nodiscard]] bool is_folded(PyObject* holder, PyObject* target) noexcept;
 
+// True for a function or bound method that is defined in Python, and for a functools.partial.
+[[nodiscard]] bool is_function_or_partial(PyObject* object) noexcept;
+
 [[nodiscard]] bool is_hamt_node(PyObject* object) noexcept;
 [[nodiscard]] bool is_lru_cache(PyObject* object) noexcept;
 

@@ -9,7 +9,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include "capture/labelers/text.h"
 #include "retention/parts.h"
 
 namespace cyclewatch::retention {
@@ -57,11 +56,6 @@ bool is_held_by_c_code(const HeapGraph& graph,
                        std::uint32_t target) {
     return (roots.anonymous(node) > 0 || graph.is_miscounted(node)) &&
            !(roots.may_have_arguments() && is_argument(graph.object(node), graph.object(target)));
-}
-
-bool is_function(PyObject* object) {
-    return PyFunction_Check(object) || PyMethod_Check(object) ||
-           capture::base_named(Py_TYPE(object), "functools.partial") != nullptr;
 }
 
 // A reference through one of these is harder to read than an attribute or an item, and nobody
@@ -189,7 +183,7 @@ class PathFinder::Search {
             consider(node, false);
             const bool may_be_unnamed =
                 names == Names::anonymous ||
-                (names == Names::functions && is_function(graph_.object(node)));
+                (names == Names::functions && is_function_or_partial(graph_.object(node)));
             if (may_be_unnamed && !best && is_held_by_c_code(graph_, roots_, node, target_)) {
                 best = Choice{{model::RootKind::c_code, false, true, 0}, kAnonymous, node};
             }

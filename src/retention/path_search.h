@@ -96,8 +96,8 @@ class PathFinder {
     // object with earlier ones, except a namespace; otherwise, no reference, if removing none of
     // these frees the target; otherwise, it begins at a different root or namespace entry. Paths
     // from an anonymous root are returned only if there are no other paths; a path from a function
-    // that only C code holds is preferred to a shorter one. `avoided`: indexes of
-    // roots at which a path begins only if there is no other path.
+    // that only C code holds is preferred to a shorter one. `avoided`: indexes of roots at which a
+    // path begins only if there is no other path.
     [[nodiscard]] SearchResult find(std::uint32_t target,
                                     std::size_t count,
                                     const std::unordered_set<std::uint32_t>& avoided = {});

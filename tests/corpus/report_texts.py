@@ -185,7 +185,7 @@ the search for never freed memory, which had let a collection free the cycles un
 callback or a thread uses is released by removing the callback or ending the call, not by emptying
 the object; parameters that only C code or a registry holds are not called the model; of groups of
 equal size, those in use come last; `memory()` and `live_owners()` name a function that C code holds
-before the C code; and a card names each of the functions that hooks of torch call. Still, nothing
-tells of the weights that autocast has cached.
+before the C code; and a card names each of the functions that hooks of torch call. The weights that
+autocast has cached are still not named.
 
 {table}"""
