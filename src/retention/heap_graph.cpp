@@ -108,18 +108,16 @@ void HeapGraph::add_library(std::span<const OwnerReference> references) {
             uncounted_[target] += each.reference.completes ? 0 : 1;
         }
     }
-    std::ranges::sort(library_, {}, &LibraryEdge::holder);
+    std::ranges::stable_sort(library_, {}, &LibraryEdge::ends);
 }
 
 const device::LibraryReference* HeapGraph::library_reference(std::uint32_t holder,
                                                              std::uint32_t target) const noexcept {
-    auto at = std::ranges::lower_bound(library_, holder, {}, &LibraryEdge::holder);
-    for (; at != library_.end() && at->holder == holder; ++at) {
-        if (at->target == target) {
-            return &at->reference;
-        }
-    }
-    return nullptr;
+    const auto found =
+        std::ranges::lower_bound(library_, std::pair(holder, target), {}, &LibraryEdge::ends);
+    const bool is_found =
+        found != library_.end() && found->holder == holder && found->target == target;
+    return is_found ? &found->reference : nullptr;
 }
 
 namespace {

@@ -109,8 +109,11 @@ class HeapGraph {
         std::uint32_t holder;
         std::uint32_t target;
         device::LibraryReference reference;
+        [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> ends() const noexcept {
+            return {holder, target};
+        }
     };
-    std::vector<LibraryEdge> library_;  // sorted by holder
+    std::vector<LibraryEdge> library_;  // sorted by their ends
     // By target: what to add to its reference count, because the graph contains references that the
     // count does not include.
     std::unordered_map<std::uint32_t, Py_ssize_t> uncounted_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "capture/labelers/text.h"
@@ -204,28 +205,41 @@ bool HolderSearch::is_collection(std::uint32_t node) const {
         owners, [&](std::uint32_t owner) { return is_folded(graph_.object(owner), object); });
 }
 
+bool HolderSearch::is_of_graph(std::uint32_t holder, std::uint32_t node) const {
+    const device::LibraryReference* const reference = graph_.library_reference(holder, node);
+    return reference != nullptr && std::string_view(reference->attribute) == "grad_fn";
+}
+
 std::vector<std::uint32_t> HolderSearch::collections(PyObject* object) {
     const std::uint32_t node = graph_.node_of(object);
-    if (node == HeapGraph::kAbsent || !roots_.of(node).empty() || roots_.anonymous(node) > 0) {
+    if (node == HeapGraph::kAbsent || !roots_.of(node).empty()) {
         return {};
     }
     const std::span<const std::uint32_t> holders = graph_.holders(node);
     std::vector<std::uint32_t> collections(holders.begin(), holders.end());
     std::ranges::sort(collections);
+    bool is_in_graph = false;
     for (const std::uint32_t holder : collections) {
         const auto [known, is_new] = collections_.try_emplace(holder);
         if (is_new) {
             known->second = is_collection(holder);
         }
-        if (!known->second) {
+        if (!known->second && !is_of_graph(holder, node)) {
             return {};
         }
+        is_in_graph = is_in_graph || !known->second;
     }
-    return collections;
+    // The C++ object that a graph keeps has a reference to its Python object.
+    const bool has_other_holders = roots_.anonymous(node) > (is_in_graph ? 1 : 0);
+    return has_other_holders ? std::vector<std::uint32_t>() : collections;
 }
 
 PyObject* HolderSearch::first_in(std::uint32_t collection,
                                  const std::unordered_set<PyObject*>& objects) const {
+    if (!collections_.at(collection)) {  // a graph has no order
+        return *std::ranges::min_element(
+            objects, {}, [this](PyObject* each) { return graph_.node_of(each); });
+    }
     PyObject* first = nullptr;
     const auto visit = [&](PyObject* each) {
         if (first == nullptr && objects.contains(each)) {

@@ -74,17 +74,19 @@ class HolderSearch {
     [[nodiscard]] std::vector<model::RetentionPath> carrier_paths(PyObject* object,
                                                                   std::size_t count);
 
-    // The graph nodes of the lists, sets, deques and large dicts that refer to the object, sorted.
-    // Empty if anything else refers to the object. Objects with equal results have the same
-    // holders.
+    // The graph nodes of the lists, sets, deques and large dicts that refer to the object, and of
+    // the owners of autograd graphs that do, sorted. Empty if anything else refers to the object.
+    // Objects with equal results have the same holders.
     [[nodiscard]] std::vector<std::uint32_t> collections(PyObject* object);
     // The first object in `collection` that is also in `objects`; null if there is none.
-    // `collection` must be one of the values that collections() returned.
+    // `collection` must be one of the values that collections() returned for each of `objects`.
     [[nodiscard]] PyObject* first_in(std::uint32_t collection,
                                      const std::unordered_set<PyObject*>& objects) const;
 
   private:
     [[nodiscard]] bool is_collection(std::uint32_t node) const;
+    // True if the autograd graph of `holder` leads to `node`.
+    [[nodiscard]] bool is_of_graph(std::uint32_t holder, std::uint32_t node) const;
     [[nodiscard]] const std::unordered_set<std::uint32_t>& unread_variables();
     [[nodiscard]] std::vector<model::RetentionPath> paths_avoiding(
         PyObject* object,

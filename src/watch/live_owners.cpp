@@ -304,7 +304,8 @@ void LiveOwners::count_saved(device::OwnerRegistry& registry, PyObject* object, 
     if (reader == nullptr || reader->runs_user_code()) {
         return;
     }
-    const auto [known, is_new] = saved_by_dead_.try_emplace(object, Saved{.source = source});
+    const auto [known, is_new] =
+        saved_by_dead_.try_emplace(object, Saved{.source = source, .references = 0, .views = {}});
     ++known->second.references;
     if (!is_new) {
         return;

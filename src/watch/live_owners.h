@@ -40,6 +40,8 @@ class LiveOwners {
     [[nodiscard]] const std::vector<device::DetectedOwner>& owners() const { return owners_; }
     // True if an autograd graph that find() has read leads to `object`.
     [[nodiscard]] bool is_in_graph(PyObject* object) const { return in_graphs_.contains(object); }
+    // True if find() has read an autograd graph of a reachable object.
+    [[nodiscard]] bool found_graphs() const { return !in_graphs_.empty(); }
     // The unreachable object whose graph keeps `object` alive, so that the collection that frees
     // the one frees the other; null if something else may keep `object`.
     [[nodiscard]] PyObject* saved_for(PyObject* object) const {

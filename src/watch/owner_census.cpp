@@ -95,7 +95,7 @@ void find_paths(LiveStorage& storage, PyObject* object, retention::HolderSearch&
     const PendingOwner* const part = named_part_of(storage);
     storage.paths = search.paths(object, kShownPaths, is_small_view(storage));
     const bool has_graph =
-        storage.graph_nodes > 0 || std::ranges::any_of(storage.paths, &is_in_graph);
+        storage.graph_nodes > 0 || (!storage.paths.empty() && is_in_graph(storage.paths.front()));
     if (has_graph && !storage.paths.empty() && storage.paths.front().root.is_unread) {
         // A graph grows through the variable or object that carries it to the next step.
         storage.paths = search.carrier_paths(object, kShownPaths);
@@ -152,8 +152,10 @@ std::vector<SharedStorages> merge_collected(std::vector<LiveStorage>& storages,
             merged.push_back({&storage, collection, {object}});
         } else {
             merged[at->second].objects.insert(object);
-            merged[at->second].first->count += std::exchange(storage.count, 0);
-            storage.counted_with = merged[at->second].first;
+            LiveStorage& first = *merged[at->second].first;
+            first.count += std::exchange(storage.count, 0);
+            first.graph_nodes += storage.graph_nodes;
+            storage.counted_with = &first;
         }
     }
     return merged;
@@ -461,13 +463,15 @@ std::vector<LiveStorage> held_storages(const Census& census,
     const bool seem_unexplained = census.live.seem_held_by_c_code();
     bool has_paths = true;
     if (!seem_unexplained) {
-        has_paths = find_all_paths(
-            storages,
-            census.live.objects(),
-            retention::library_references(registry, sharing_owners(census.read, objects)),
-            census.live.untracked(),
-            {},
-            settings);
+        const std::vector<PyObject*> sharing = sharing_owners(census.read, objects);
+        has_paths = find_all_paths(storages,
+                                   census.live.objects(),
+                                   census.live.found_graphs()
+                                       ? retention::library_references(registry)
+                                       : retention::library_references(registry, sharing),
+                                   census.live.untracked(),
+                                   {},
+                                   settings);
     }
     std::vector<PyObject*> unexplained;
     for (LiveStorage& each : storages) {

@@ -158,6 +158,20 @@ def test_graph_that_grows_without_tensors_is_named_by_its_holder(torch):
     assert f"an autograd graph of {growing.graph_nodes} nodes" in str(growing)
 
 
+def test_graphs_of_the_items_of_a_list_are_counted_together(torch):
+    layer, losses = torch.nn.Linear(4, 1), []
+    recent.append(losses)
+
+    def train(number):
+        losses.append(layer(torch.ones(2, 4)).sum())
+
+    report = run(train, steps=12).report()
+    [growing] = [each for each in report.growing if each.graph_nodes is not None]
+    assert growing.count == 12
+    # The nodes of a sum and of a layer, and once those of the parameters.
+    assert growing.graph_nodes >= 12 * 2
+
+
 def test_graph_is_attributed_to_what_carries_it_to_the_next_step(torch):
     """Not to a variable that the next step assigns without reading it."""
     weight = torch.full((32,), 0.5, requires_grad=True)
