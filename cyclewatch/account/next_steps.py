@@ -19,6 +19,9 @@ _CONTAINERS = ("collections.", "weakref.", "_weakrefset.")
 # Categories of tensors that an autograd graph keeps alive.
 OF_GRAPH = ("saved for backward", "activation")
 
+# What the tensors of a category are parts of.
+_WHOLES = {"parameter": "model", "optimizer state": "optimizer"}
+
 _CYCLES_OF_NODES = "cyclewatch.never_freed(settle=0) finds cycles of autograd nodes"
 
 _STEPS = {
@@ -82,8 +85,18 @@ def step_of_group(group: LiveOwner) -> str:
         return _removal(group)
     if group.category in OF_GRAPH and path.root.kind == "C code":
         return f"{_CYCLES_OF_NODES}; {step_of_category(group.category)}"
+    if group.category in _WHOLES:
+        return step_of_category(group.category) + _removal_of_whole(group)
     detaching = _detaching(path) if is_kept_by_graph(group) else ""
     return detaching + step_of_category(group.category)
+
+
+def _removal_of_whole(group: LiveOwner) -> str:
+    """How to remove one of several models or optimizers; "" if the program stores only one."""
+    path = group.held_by[0]
+    if path.cut is None or not path.remedy or not path.cut.label.startswith("["):
+        return ""
+    return f"; if not every {_WHOLES[group.category]} is needed, {path.remedy}"
 
 
 def _removal(group: LiveOwner) -> str:

@@ -56,9 +56,10 @@ std::string PathText::attribute_of_item(std::size_t item) const {
     std::string text;
     for (std::size_t i = item + 1; i < steps_.size(); ++i) {
         const std::string suffix = suffix_at(i);
-        // A module needs its parameters, so only other attributes of an item can be deleted.
         if (is_attribute(steps_[i])) {
-            return steps_[i].role != model::PartRole::nn_children ? text + suffix : "";
+            const bool is_needed =
+                steps_[i].role == model::PartRole::nn_children || is_state_of_optimizer(steps_[i]);
+            return is_needed ? "" : text + suffix;
         }
         if (!steps_[i].in_tuple || suffix.empty()) {
             break;

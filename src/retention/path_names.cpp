@@ -99,6 +99,11 @@ std::string full_name(PyObject* object) {
     return base::clean_text(std::string(kind_prefix(summary.kind)) + name);
 }
 
+bool is_state_of_optimizer(const Step& step) {
+    return step.label.name == "state" && is_attribute(step) && step.from != nullptr &&
+           capture::has_base(Py_TYPE(step.from), "torch.optim.optimizer", "Optimizer");
+}
+
 PathText::PathText(const HeapGraph& graph,
                    const Roots& roots,
                    const Root* root,

@@ -79,6 +79,9 @@ struct Step {
            (PyGen_CheckExact(step.from) != 0 || PyCoro_CheckExact(step.from) != 0);
 }
 
+// True for the reference of a torch optimizer to its state, which it needs.
+[[nodiscard]] bool is_state_of_optimizer(const Step& step);
+
 // The number of items of a list, dict, set or deque; 0 for other objects.
 [[nodiscard]] Py_ssize_t items_of(PyObject* object);
 

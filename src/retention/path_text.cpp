@@ -140,7 +140,7 @@ model::RetentionPath describe(const HeapGraph& graph,
     }
     const auto after_cut = steps.begin() + static_cast<std::ptrdiff_t>(cut.step) + 1;
     if (std::any_of(std::min(after_cut, steps.end()), steps.end(), &is_item)) {
-        const CutChoice item = choose({.captured = std::nullopt, .keeps_children = false});
+        const CutChoice item = choose({.captured = std::nullopt, .keeps_parts = false});
         const bool is_after = item.step > cut.step && is_item(steps[item.step]);
         result.growth_remedy = is_after ? text.remedy_for(item.step, Number::several).text : "";
     }

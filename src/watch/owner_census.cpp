@@ -327,6 +327,19 @@ Addresses addresses_of(std::span<const LiveStorage> storages) {
     return addresses;
 }
 
+void use_group_remedy(model::LiveOwner& group) {
+    const bool has_fixed_size = group.category == model::OwnerCategory::parameter ||
+                                group.category == model::OwnerCategory::optimizer_state;
+    for (model::RetentionPath& path : group.held_by) {
+        if (group.owner.count > 1 && !path.group_remedy.empty()) {
+            const bool is_removal = path.remedy_kind == model::RemedyKind::removal;
+            path.remedy =
+                path.group_remedy +
+                (is_removal && !has_fixed_size ? "; if all are needed, store less in each" : "");
+        }
+    }
+}
+
 std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages, Addresses addresses) {
     std::unordered_map<std::string, std::size_t> indexes;
     std::vector<model::LiveOwner> groups;
@@ -364,15 +377,7 @@ std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages, Addresse
         group.has_unread_graph = storage.has_unread_graph;
         group.held_by = std::move(storage.paths);
     }
-    for (model::LiveOwner& each : groups) {
-        for (model::RetentionPath& path : each.held_by) {
-            if (each.owner.count > 1 && !path.group_remedy.empty()) {
-                const bool is_removal = path.remedy_kind == model::RemedyKind::removal;
-                path.remedy = path.group_remedy +
-                              (is_removal ? "; if all are needed, store less in each" : "");
-            }
-        }
-    }
+    std::ranges::for_each(groups, &use_group_remedy);
     return groups;
 }
 

@@ -860,6 +860,38 @@ def test_an_item_of_a_module_dict_is_not_removed_from_its_model():
     assert model is not None
 
 
+def test_models_and_optimizers_are_removed_as_wholes():
+    torch = pytest.importorskip("torch")
+
+    def remedies(name):
+        paths = {each.category: each.held_by[0] for each in cyclewatch.live_owners()}
+        return {of: path.remedy for of, path in paths.items() if f"local {name} " in str(path)}
+
+    models = [torch.nn.Linear(1 << 10, 1 << 10, bias=False) for _ in range(3)]
+    optimizers = [torch.optim.Adam(model.parameters()) for model in models]
+    for model, optimizer in zip(models, optimizers, strict=True):
+        model(torch.ones(1, 1 << 10)).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    model = optimizer = None
+    remedy = "remove the items of `{}` that are no longer needed"
+    assert remedies("models") == {"parameter": remedy.format("models")}
+    assert remedies("optimizers") == {"optimizer state": remedy.format("optimizers")}
+    del optimizers[1:], models[1:]
+    assert "remove the items of" not in str(remedies("optimizers"))
+
+
+def test_a_module_in_a_list_of_its_model_is_not_removed():
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Module()
+    model.layers = [torch.nn.Linear(1 << 10, 1 << 10, bias=False) for _ in range(3)]
+    model.cache = [torch.ones(1 << 19) for _ in range(3)]
+    found = [each for each in cyclewatch.live_owners() if "local model" in str(each)]
+    remedies = {each.category: each.held_by[0].remedy for each in found}
+    assert remedies["parameter"].startswith("delete the variable `model`")
+    assert remedies["other"].startswith("remove the items of `model.cache`")
+
+
 def batches():
     """A loader that keeps the samples of the batch that it has returned."""
     samples = [Buffer(1 << 20) for _ in range(4)]

@@ -601,3 +601,16 @@ def test_only_parameters_that_a_program_uses_are_called_its_model(held, step):
     assert (
         "; not all memory of 2.0 GiB parameters is resident: the largest group, " in verdict
     ) == (step != "this is the model itself")
+
+
+def test_several_models_are_named_as_what_to_remove():
+    torch = pytest.importorskip("torch")
+    models = [torch.nn.Linear(1 << 12, 1 << 12, bias=False) for _ in range(4)]
+    expected = (
+        ": this is the model itself; if not every model is needed, remove the items of `models` "
+        "that are no longer needed"
+    )
+    assert cyclewatch.memory("cpu").verdict.endswith(expected)
+    del models[1:]
+    assert expected not in cyclewatch.memory("cpu").verdict
+    assert models
