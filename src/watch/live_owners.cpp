@@ -12,7 +12,6 @@
 #include "compat/frame_access.h"
 #include "python/guards.h"
 #include "python/stop_the_world.h"
-#include "python/type_traversal.h"
 #include "watch/untracked_owners.h"
 
 namespace cyclewatch::watch {
@@ -67,26 +66,6 @@ class HeldObjects {
     std::vector<PyObject*>& objects_;
     std::vector<python::OwnedRef> held_;
 };
-
-using ReferenceCounts = std::unordered_map<PyObject*, Py_ssize_t>;
-
-int count_reference(PyObject* target, void* context) {
-    auto& counts = *static_cast<ReferenceCounts*>(context);
-    if (const auto found = counts.find(target); found != counts.end()) {
-        ++found->second;
-    }
-    return 0;
-}
-
-// Counts those of the references from `holders` that lead to the keys of `counts`.
-void count_references(std::span<const python::OwnedRef> holders, ReferenceCounts& counts) {
-    for (const python::OwnedRef& holder : holders) {
-        const python::TypeTraversal traversal(Py_TYPE(holder.get()));
-        if (traversal.has_gc_header(holder.get())) {
-            traversal.visit<&count_reference>(holder.get(), &counts);
-        }
-    }
-}
 
 // The modules, and what running functions refer to.
 class ProgramRoots {
@@ -145,20 +124,23 @@ void LiveOwners::find(device::OwnerRegistry& registry, const collector::HeapScan
     const python::GcPause pause;  // the library creates objects for the nodes and the tensors
     if (!unreachable.empty()) {
         const HeldObjects held(alive);
-        find_saved_by_dead(registry, unreachable);
+        dead_graphs_.read(registry, unreachable, unread_graphs_);
     }
-    find_dependents(registry, unreachable);
-    std::erase_if(alive, [&](PyObject* object) { return dependents_.contains(object); });
+    dead_graphs_.find_dependents(registry, unreachable, held_);
+    std::erase_if(alive, [&](PyObject* object) { return dead_graphs_.is_dependent(object); });
+    std::erase_if(owners_, [&](const device::DetectedOwner& owner) {
+        return dead_graphs_.is_dependent(owner.object);
+    });
     std::vector<device::GraphTarget> targets;
     registry.add_graph_targets(alive, targets, unread_graphs_);
-    keep_saved_by_hidden(registry);
-    add_from_graphs(registry, targets);
-    reached_by_dead_.clear();
-    read_.clear();  // the search for holders must not find further references of ours
+    const std::vector<python::OwnedRef> dead_targets =
+        dead_graphs_.keep_unreachable(registry, owners_, targets, unread_graphs_);
+    add_from_graphs(registry, targets, dead_targets);
 }
 
 void LiveOwners::add_from_graphs(device::OwnerRegistry& registry,
-                                 std::span<const device::GraphTarget> targets) {
+                                 std::span<const device::GraphTarget> targets,
+                                 std::span<const python::OwnedRef> dead_targets) {
     std::unordered_set<PyObject*> known;
     for (const device::DetectedOwner& owner : owners_) {
         known.insert(owner.object);
@@ -171,165 +153,10 @@ void LiveOwners::add_from_graphs(device::OwnerRegistry& registry,
         }
     };
     for (const device::GraphTarget& each : targets) {
-        if (each.is_used || !reached_by_dead_.contains(each.source)) {
-            saved_by_dead_.erase(each.object.get());
-        }
         add_new(each.object.get());
     }
-    if (unread_graphs_.reason != device::UnreadGraphs::Reason::none) {
-        saved_by_dead_.clear();  // one of these graphs may lead to the same tensors
-    }
-    keep_bases_of_living_views();
-    for (const auto& [object, saved] : saved_by_dead_) {
-        add_new(object);
-    }
-}
-
-// What C++ code outside of these graphs holds, such as a module of torch.jit, is left out.
-void LiveOwners::find_saved_by_dead(device::OwnerRegistry& registry,
-                                    std::span<const python::OwnedRef> unreachable) {
-    std::vector<PyObject*> dead;
-    std::ranges::transform(unreachable, std::back_inserter(dead), &python::OwnedRef::get);
-    for (PyObject* const object : dead) {
-        count_bases(registry, object);
-    }
-    std::vector<device::GraphTarget> targets;
-    registry.add_graph_targets(dead, targets, unread_graphs_);
-    for (const device::GraphTarget& each : targets) {
-        if (each.source != nullptr) {
-            if (held_.empty() || held_.back().get() != each.source) {
-                held_.push_back(python::borrow(each.source));
-            }
-            count_saved(registry, each.object.get(), each.source);
-        }
-        // Not the objects of nodes: to torch, a reference of ours would look like a program's.
-        if (registry.reader_for(Py_TYPE(each.object.get())) != nullptr) {
-            read_.push_back(python::borrow(each.object.get()));
-        }
-    }
-    std::erase_if(saved_by_dead_, [&](const auto& each) {
-        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(each.first));
-        return reader->library_holders(each.first) > each.second.references;
-    });
-}
-
-// The library's reference to the Python object of such an owner makes the owner, and the graphs
-// that it leads to, seem reachable.
-void LiveOwners::find_dependents(device::OwnerRegistry& registry,
-                                 std::span<const python::OwnedRef> unreachable) {
-    ReferenceCounts known;
-    for (const auto& [object, saved] : saved_by_dead_) {
-        known.emplace(object, 0);
-    }
-    if (known.empty()) {
-        return;
-    }
-    count_references(unreachable, known);
-    for (const std::vector<python::OwnedRef>* const ours : {&held_, &read_}) {
-        for (const python::OwnedRef& each : *ours) {
-            if (const auto found = known.find(each.get()); found != known.end()) {
-                ++found->second;
-            }
-        }
-    }
-    for (const auto& [object, references] : known) {
-        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(object));
-        if (Py_REFCNT(object) <= references + reader->hidden_references(object)) {
-            dependents_.insert(object);
-        }
-    }
-    std::erase_if(owners_, [&](const device::DetectedOwner& owner) {
-        return dependents_.contains(owner.object);
-    });
-}
-
-// The base of an unreachable view has a part of the view's graph. The gradient of an owner is an
-// owner itself.
-void LiveOwners::count_bases(device::OwnerRegistry& registry, PyObject* object) {
-    device::OwnerReader* const reader = registry.reader_for(Py_TYPE(object));
-    if (reader == nullptr || reader->runs_user_code()) {
-        return;
-    }
-    std::vector<device::LibraryReference> references;
-    reader->add_references(object, references);
-    for (const device::LibraryReference& each : references) {
-        if (!each.removable) {
-            held_.push_back(python::borrow(object));  // as the source
-            read_.push_back(python::borrow(each.target));
-            count_saved(registry, each.target, object);
-        }
-    }
-}
-
-// A living tensor keeps its gradient and its base, whose graphs may lead to the same tensors. They
-// may have no Python object yet, or only C++ code may refer to it, like to those of dead graphs.
-void LiveOwners::keep_saved_by_hidden(device::OwnerRegistry& registry) {
-    if (saved_by_dead_.empty()) {
-        return;
-    }
-    std::vector<PyObject*> holders;
-    for (const auto& [object, saved] : saved_by_dead_) {
-        holders.push_back(object);
-    }
-    for (const device::DetectedOwner& owner : owners_) {
-        holders.push_back(owner.object);
-    }
-    std::vector<PyObject*> hidden;
-    std::vector<device::LibraryReference> references;
-    for (PyObject* const holder : holders) {
-        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(holder));
-        if (reader == nullptr || reader->runs_user_code()) {
-            continue;
-        }
-        references.clear();
-        reader->add_references(holder, references);
-        for (const device::LibraryReference& each : references) {
-            const bool is_gradient = each.removable;
-            if (is_gradient || !saved_by_dead_.contains(holder)) {
-                read_.push_back(python::borrow(each.target));
-                hidden.push_back(each.target);
-            }
-        }
-    }
-    std::vector<device::GraphTarget> targets;
-    registry.add_graph_targets(hidden, targets, unread_graphs_);
-    for (const device::GraphTarget& each : targets) {
-        saved_by_dead_.erase(each.object.get());
-    }
-}
-
-void LiveOwners::count_saved(device::OwnerRegistry& registry, PyObject* object, PyObject* source) {
-    reached_by_dead_.insert(object);
-    device::OwnerReader* const reader = registry.reader_for(Py_TYPE(object));
-    if (reader == nullptr || reader->runs_user_code()) {
-        return;
-    }
-    const auto [known, is_new] =
-        saved_by_dead_.try_emplace(object, Saved{.source = source, .references = 0, .views = {}});
-    ++known->second.references;
-    if (!is_new) {
-        return;
-    }
-    std::vector<device::LibraryReference> references;
-    reader->add_references(object, references);
-    for (const device::LibraryReference& each : references) {
-        if (!each.removable) {  // a gradient is not needed for the backward pass
-            read_.push_back(python::borrow(each.target));
-            count_saved(registry, each.target, source);
-            if (const auto base = saved_by_dead_.find(each.target); base != saved_by_dead_.end()) {
-                base->second.views.push_back(object);
-            }
-        }
-    }
-}
-
-// A base is dead only if all of its counted views are.
-void LiveOwners::keep_bases_of_living_views() {
-    const auto is_alive = [&](PyObject* view) { return !saved_by_dead_.contains(view); };
-    const auto has_living_view = [&](const auto& each) {
-        return std::ranges::any_of(each.second.views, is_alive);
-    };
-    while (std::erase_if(saved_by_dead_, has_living_view) > 0) {
+    for (const python::OwnedRef& each : dead_targets) {
+        add_new(each.get());
     }
 }
 
@@ -366,12 +193,10 @@ std::vector<PyObject*> LiveOwners::objects() const {
 
 std::vector<PyObject*> LiveOwners::saved_by_dead(
     const std::unordered_set<const PyObject*>& dead) const {
-    std::vector<PyObject*> objects;
-    for (const auto& [object, saved] : saved_by_dead_) {
-        if (dead.contains(object) || dependents_.contains(object)) {
-            objects.push_back(object);
-        }
-    }
+    std::vector<PyObject*> objects = dead_graphs_.saved();
+    std::erase_if(objects, [&](PyObject* object) {
+        return !dead.contains(object) && !dead_graphs_.is_dependent(object);
+    });
     return objects;
 }
 

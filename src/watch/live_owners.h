@@ -7,7 +7,6 @@
 #include <Python.h>
 
 #include <span>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "device/owner_reader.h"
 #include "device/owner_registry.h"
 #include "python/references.h"
+#include "watch/dead_graphs.h"
 
 namespace cyclewatch::watch {
 
@@ -42,11 +42,9 @@ class LiveOwners {
     [[nodiscard]] bool is_in_graph(PyObject* object) const { return in_graphs_.contains(object); }
     // True if find() has read an autograd graph of a reachable object.
     [[nodiscard]] bool found_graphs() const { return !in_graphs_.empty(); }
-    // The unreachable object whose graph keeps `object` alive, so that the collection that frees
-    // the one frees the other; null if something else may keep `object`.
+    // See DeadGraphs.
     [[nodiscard]] PyObject* saved_for(PyObject* object) const {
-        const auto found = saved_by_dead_.find(object);
-        return found == saved_by_dead_.end() ? nullptr : found->second.source;
+        return dead_graphs_.saved_for(object);
     }
     // The objects for which saved_for() is not null, and to which no Python code refers, except
     // those in `dead`.
@@ -63,32 +61,14 @@ class LiveOwners {
   private:
     void add(PyObject* object, device::OwnerReader* reader);
     void add_from_graphs(device::OwnerRegistry& registry,
-                         std::span<const device::GraphTarget> targets);
-    void find_saved_by_dead(device::OwnerRegistry& registry,
-                            std::span<const python::OwnedRef> unreachable);
-    void find_dependents(device::OwnerRegistry& registry,
-                         std::span<const python::OwnedRef> unreachable);
-    void count_bases(device::OwnerRegistry& registry, PyObject* object);
-    void keep_saved_by_hidden(device::OwnerRegistry& registry);
-    void keep_bases_of_living_views();
-    void count_saved(device::OwnerRegistry& registry, PyObject* object, PyObject* source);
+                         std::span<const device::GraphTarget> targets,
+                         std::span<const python::OwnedRef> dead_targets);
 
     std::vector<python::OwnedRef> held_;
     std::vector<device::DetectedOwner> owners_;
     std::vector<PyObject*> untracked_;
     std::unordered_set<PyObject*> in_graphs_;
-    struct Saved {
-        PyObject* source = nullptr;
-        Py_ssize_t references = 0;  // those of the library that the graphs of dead objects explain
-        std::vector<PyObject*> views;  // of this object, which account for some of `references`
-    };
-    std::unordered_map<PyObject*, Saved> saved_by_dead_;
-    // The objects in the graphs of unreachable objects to which, besides these graphs, at most
-    // unreachable objects refer.
-    std::unordered_set<PyObject*> dependents_;
-    // What the graphs of unreachable objects lead to. Empty when find() has returned.
-    std::unordered_set<PyObject*> reached_by_dead_;
-    std::vector<python::OwnedRef> read_;
+    DeadGraphs dead_graphs_;
     device::UnreadGraphs unread_graphs_;
     bool seem_held_by_c_code_ = false;
 };
