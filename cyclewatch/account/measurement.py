@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import sys
 
+from cyclewatch import _native
 from cyclewatch.account.device_use import TorchUse, torch_use
 from cyclewatch.heap.scanning import memory_use, scan
 from cyclewatch.proofs.torch_layout import is_free_threaded, memory_layout
@@ -24,6 +25,8 @@ _first_holders: set[str] = set()
 # Measured on x86-64 with torch 2.13, its compiler and transformers: a module takes 145 bytes for
 # each block that Python allocates, as larger blocks are not counted.
 _BYTES_PER_BLOCK = 150
+# Three times as many as torch and transformers allocate; further ones are data of the program.
+_MOST_BLOCKS_OF_MODULES = 2_000_000
 # 60 MiB of C++ objects of torch; the rest is what malloc() keeps after some steps of training.
 _USUAL_ALLOCATIONS = 128 << 20
 
@@ -52,6 +55,10 @@ class Memory:
         owners: The reachable tensors, grouped by type, shape, dtype and path, largest first.
         unread_graphs: A sentence about autograd graphs that were not read; "" if all were.
         graph_holders: The groups of `owners` that hold graphs with too many nodes, if known.
+        free_heap: The resident bytes that malloc() keeps for later allocations, on the CPU; 0 if
+            unknown.
+        data_blocks: How many blocks Python has allocated, on the CPU, if they are so many that most
+            belong to data of the program; otherwise 0.
         usual_rest: How large a remainder is normal on the CPU, for the libraries that are loaded.
         peak: The largest resident memory of the process, on the CPU; None if unknown.
     """
@@ -79,12 +86,15 @@ class Memory:
         )
         self.torch: TorchUse | None = None
         self.peak: int | None = None
-        self.usual_rest = 0
+        self.usual_rest = self.free_heap = self.data_blocks = 0
         if device == "cpu":
             self.in_use, self.limit, self.source = process_memory()
+            self.free_heap = _free_heap()
             status = process_status()
             self.peak = peak_from(status)
-            self.usual_rest = usual_rest_from(status, sys.getallocatedblocks())
+            blocks = sys.getallocatedblocks()
+            self.data_blocks = blocks if blocks > _MOST_BLOCKS_OF_MODULES else 0
+            self.usual_rest = usual_rest_from(status, blocks)
         else:
             self.torch = torch_use(int(device.partition(":")[2]), segments=True)
             self.in_use = 0 if self.torch is None else self.torch.allocated
@@ -208,7 +218,31 @@ def usual_rest_from(status: bytes, blocks: int) -> int:
         blocks: ``sys.getallocatedblocks()`` of the process.
     """
     mapped = _from_status(status, b"RssFile:") or 0
-    return mapped + blocks * _BYTES_PER_BLOCK + _USUAL_ALLOCATIONS
+    of_modules = min(blocks, _MOST_BLOCKS_OF_MODULES) * _BYTES_PER_BLOCK
+    return mapped + of_modules + _USUAL_ALLOCATIONS
+
+
+def _free_heap() -> int:
+    """The resident bytes that malloc() keeps for later allocations, or less; 0 if unknown.
+
+    Of the heap of the main thread only, which the kernel marks in the list of mappings. Free memory
+    may be not resident: pages that were never used, and those that malloc_trim() has returned.
+    """
+    found = _native.shared_heap()
+    if found is None:
+        return 0
+    allocated, free = found
+    return max(0, min(free, _resident_heap() - allocated))
+
+
+def _resident_heap() -> int:
+    with contextlib.suppress(OSError, MemoryError), open("/proc/self/smaps", "rb") as file:
+        is_heap = False
+        for line in file:
+            is_heap = is_heap or line.endswith(b"[heap]\n")
+            if is_heap and line.startswith(b"Rss:"):
+                return int(line.split()[1]) * 1024
+    return 0
 
 
 def _from_status(status: bytes, name: bytes) -> int | None:

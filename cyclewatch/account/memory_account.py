@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 from cyclewatch import _native
@@ -16,6 +17,7 @@ from cyclewatch.account.memory_lines import (
     DEAD,
     FRAGMENTED,
     FRAGMENTED_STEP,
+    FREE_HEAP,
     FROZEN,
     HELD_BY_CPP,
     NEVER_FREED,
@@ -31,13 +33,11 @@ from cyclewatch.account.memory_lines import (
     cuda_entries,
     key_of,
     process_entries,
-    similar_paths,
     unread_words,
 )
 from cyclewatch.account.next_steps import (
     OF_GRAPH,
-    is_kept_by_graph,
-    is_of_no_model,
+    is_holder_named,
     step_of_category,
     step_of_group,
     unread_graph_step,
@@ -62,6 +62,8 @@ _NEXT_STEPS = {
     PENDING: "the memory is free once the other stream has finished",
     CACHED: "nothing is lost: torch uses this memory for the next tensors, and "
     "torch.cuda.empty_cache() returns it to the device",
+    FREE_HEAP: "nothing is lost: the next tensors and objects use this memory, and "
+    "`ctypes.CDLL(None).malloc_trim(0)` returns it to the system",
     CPP_ONLY: "record torch's memory history and read it with cyclewatch snapshot, to see which "
     "calls allocated it",
     PROCESSES: "end them, or select another device with CUDA_VISIBLE_DEVICES",
@@ -123,8 +125,10 @@ class MemoryAccount:
         self.findings: list[Finding] = list(memory.findings)
         self.holders: list[LiveOwner] = memory.owners[:_MAX_HOLDERS]
         self._omitted = len(memory.owners) - len(self.holders)
+        self._groups = memory.owners
         self._graph_holders = memory.graph_holders
         self._usual_rest = memory.usual_rest
+        self._data_blocks = memory.data_blocks
         unread = unread_words(memory)
         self.notes = [unread] if unread else []
         self.in_use, self.total, self.source = memory.in_use, memory.limit, memory.source
@@ -162,7 +166,7 @@ class MemoryAccount:
         )
 
     def _is_notable(self, finding: Finding) -> bool:
-        others = (REST, OTHERS, PROCESSES)
+        others = (REST, FREE_HEAP, OTHERS, PROCESSES)
         known = sum(size for key, _, size in self._entries if key not in others)
         return measurement.dead_bytes_of(finding) >= NOTABLE * known
 
@@ -313,7 +317,7 @@ def of_measured(memory: measurement.Memory, *, with_processes: bool = False) -> 
     `with_processes`: ask NVML for the other processes. NVML releases the GIL, so not while torch
     is allocating memory: another thread with the GIL may wait for the allocator.
     """
-    growing = _growing(memory.device)
+    growing = _growing(memory)
     if memory.device == "cpu":
         return MemoryAccount(memory, growing=growing)
     index = int(memory.device.partition(":")[2])
@@ -323,11 +327,21 @@ def of_measured(memory: measurement.Memory, *, with_processes: bool = False) -> 
     return MemoryAccount(memory, DeviceUse(record, memory.torch, processes), growing)
 
 
-def _growing(device: str) -> list[GrowingOwner]:
-    """The growing groups that the latest active watch has found on `device`."""
+def _growing(memory: measurement.Memory) -> list[GrowingOwner]:
+    """The growing groups that the latest active watch has found, and that still exist."""
     watch = active_watch()
     growing = [] if watch is None else watch.report().growing
-    return [each for each in growing if each.device == device]
+    held_by = {_without_items(str(path)) for each in memory.owners for path in each.held_by}
+    return [
+        each
+        for each in growing
+        if each.device == memory.device
+        and (not each.held_by or _without_items(each.held_by) in held_by)
+    ]
+
+
+def _without_items(path: str) -> str:
+    return re.sub(r"\[[^]]*\]", "[]", path)
 
 
 def _device_name(device: object) -> str:
@@ -374,8 +388,14 @@ def _verdict(account: MemoryAccount, entries: list[Entry], growing: Sequence[Gro
     words = f"{what}{_after_colon(key, account)}"
     # What a program holds deserves a sentence even if something else is larger or avoidable.
     reachable = [each for each in largest if each[0] in REACHABLE]
+    if chosen in reachable:  # what is not a part of a model, and may be a leak of about its size
+        reachable = [
+            each
+            for each in reachable
+            if each != chosen and each[0] in ("other", *OF_GRAPH) and each[2] >= chosen[2] / 2
+        ]
     second = max(reachable, key=lambda each: each[2], default=None)
-    if second is None or chosen in reachable or second[2] < NOTABLE * account.in_use:
+    if second is None or second[2] < NOTABLE * account.in_use:
         return words
     step = ""
     # One sentence about the graphs is enough.
@@ -424,16 +444,37 @@ def _next_step(key: str, account: MemoryAccount) -> str:
         return unread_graph_step(account._graph_holders)
     if key in (HELD_BY_CPP, CPP_ONLY) and account.notes:
         return "autograd graphs that were not examined may keep them: see the note below"
+    if key == REST and account._data_blocks:
+        return (
+            f"Python has allocated {account._data_blocks:,} blocks, most of which are data of the "
+            "program; python -X tracemalloc shows which lines allocate them"
+        )
     if key not in REACHABLE:
         return _NEXT_STEPS.get(key, "").replace("{usual}", format_bytes(account._usual_rest))
-    group = next((each for each in account.holders if each.category == key), None)
-    if group is None or not group.held_by:
+    part = _largest_part(account._groups, key)
+    if not part or not part[0].held_by:
         return step_of_category(key)
-    step = step_of_group(group)
-    path = group.held_by[0]
-    if key in ("buffer", "other") or is_kept_by_graph(group) or is_of_no_model(group):
-        held = f"{path}{similar_paths(group)}"
-        return f"the largest group, {format_bytes(group.nbytes)}, is held by {held}" + (
-            f"; {step}" if step else ""
-        )
+    step = step_of_group(part[0])
+    if is_holder_named(part[0]):
+        return f"the largest {_held_words(part)}" + (f"; {step}" if step else "")
     return step
+
+
+def _held_words(part: list[LiveOwner]) -> str:
+    size = format_bytes(sum(each.nbytes for each in part))
+    path = str(part[0].held_by[0])
+    similar = _native.similar_paths(path, sum(each.count for each in part))
+    return f"{'part' if len(part) > 1 else 'group'}, {size}, is held by {path}{similar}"
+
+
+def _largest_part(groups: list[LiveOwner], category: str) -> list[LiveOwner]:
+    """The groups of a category that one remedy frees together, largest first.
+
+    For example, the tensors of different shapes in one list.
+    """
+    parts: dict[tuple[str | None, int], list[LiveOwner]] = {}
+    for number, each in enumerate(groups):
+        if each.category == category:
+            remedy = each.held_by[0].remedy if each.held_by else None
+            parts.setdefault((remedy, -1 if remedy else number), []).append(each)
+    return max(parts.values(), key=lambda part: sum(each.nbytes for each in part), default=[])

@@ -21,6 +21,7 @@ DEAD, FROZEN, NEVER_FREED = "dead", "frozen", "never freed"
 FRAGMENTED, CACHED, PENDING, CPP_ONLY = "fragmented", "cached", "pending", "C++ only"
 HELD_BY_CPP = "held by C++"  # a category of tensors
 PROCESSES, OTHERS, REST = "processes", "others", "rest"
+FREE_HEAP = "free heap"
 _MOST_PROCESSES = 4  # that are named
 _MAX_NAMED_GROUPS = 2
 # Memory deserves a next step if it is at least this part of the memory in use.
@@ -79,6 +80,9 @@ def process_entries(memory: Memory) -> list[Entry]:
     """The lines of the CPU account; they add up to the memory in use."""
     entries = [*_reachable_entries(memory.owners), *_dead_entries(memory)]
     rest = memory.in_use - sum(size for _, _, size in entries)
+    if (free := min(memory.free_heap, rest)) > 0:
+        entries.append((FREE_HEAP, "free, kept by malloc() for later allocations", free))
+        rest -= free
     # Untouched pages are not resident.
     words = rest_words(memory.device) if rest >= 0 else "tensors that are not resident"
     return [*entries, (REST, words, rest)]

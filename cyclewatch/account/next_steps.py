@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cyclewatch._native import LiveOwner, Path
+    from cyclewatch._native import LiveOwner, Path, Reference
 
 _ROOTS_OF_MODELS = ("local variable", "module global", "thread local")
 # The modules of the other containers in which a class may keep objects.
@@ -55,7 +55,16 @@ def is_kept_by_graph(group: LiveOwner) -> bool:
     return group.category in OF_GRAPH and not is_variable
 
 
-def is_of_no_model(group: LiveOwner) -> bool:
+def is_holder_named(group: LiveOwner) -> bool:
+    """Whether a sentence about the group names what holds it."""
+    return (
+        group.category in ("buffer", "other", *OF_GRAPH)
+        or _is_of_no_model(group)
+        or _is_of_no_parameter(group)
+    )
+
+
+def _is_of_no_model(group: LiveOwner) -> bool:
     """Whether nothing that the program uses as a model is known to hold parameters.
 
     A model is held by a running function, a module, a thread, or an attribute of a class.
@@ -63,9 +72,23 @@ def is_of_no_model(group: LiveOwner) -> bool:
     return group.category == "parameter" and not any(map(_is_of_model, group.held_by))
 
 
+def _is_of_no_parameter(group: LiveOwner) -> bool:
+    """Whether the gradients are those of tensors that an optimizer may not know."""
+    holders = [each.holder for each in group.held_by[0].references[-1:]]
+    return group.category == "gradient" and holders == ["torch.Tensor"]
+
+
 def _is_of_model(path: Path) -> bool:
+    if any(map(_is_of_no_model_alone, path.references)):
+        return False
     kind = path.root.kind
     return kind in _ROOTS_OF_MODELS or (kind == "class attribute" and not _is_in_registry(path))
+
+
+def _is_of_no_model_alone(reference: Reference) -> bool:
+    """Whether the holder uses parameters, but never as a model of its own."""
+    is_argument = reference.holder == "functools._lru_cache_wrapper" and reference.label == "key"
+    return is_argument or reference.holder.startswith("torch.optim.")
 
 
 def _is_in_registry(path: Path) -> bool:
@@ -79,9 +102,9 @@ def _is_in_registry(path: Path) -> bool:
 def step_of_group(group: LiveOwner) -> str:
     """What to do about tensors that the first path of `group.held_by` holds; "" if nothing."""
     path = group.held_by[0]
-    if is_of_no_model(group) and path.root.kind == "C code" and not path.remedy:
+    if _is_of_no_model(group) and path.root.kind == "C code" and not path.remedy:
         return step_of_category(HELD_BY_CPP)
-    if group.category == "other" or is_of_no_model(group):
+    if group.category == "other" or _is_of_no_model(group) or _is_of_no_parameter(group):
         return _removal(group)
     if group.category in OF_GRAPH and path.root.kind == "C code":
         return f"{_CYCLES_OF_NODES}; {step_of_category(group.category)}"

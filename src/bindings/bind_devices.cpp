@@ -13,6 +13,7 @@
 #include "bindings/values.h"
 #include "device/device_memory.h"
 #include "device/device_records.h"
+#include "device/heap_use.h"
 
 namespace cyclewatch::bindings {
 namespace {
@@ -119,6 +120,11 @@ std::shared_ptr<model::DeviceRecord> device_record(int index, std::uint64_t dead
     return std::make_shared<model::DeviceRecord>(*std::move(record));
 }
 
+std::optional<std::pair<std::uint64_t, std::uint64_t>> shared_heap() {
+    const std::optional<device::SharedHeap> heap = device::shared_heap();
+    return heap ? std::optional(std::pair(heap->allocated, heap->free)) : std::nullopt;
+}
+
 }  // namespace
 
 void bind_devices(py::module_& module) {
@@ -138,6 +144,11 @@ void bind_devices(py::module_& module) {
                "Describes a CUDA device, of which unreachable tensors use `dead` bytes. None if "
                "CUDA must not be queried on this thread, or the program has not used the device. "
                "`memory` is None if another device is current.");
+    module.def("shared_heap",
+               &shared_heap,
+               Locked(),
+               "The allocated and the free bytes of the heap that blocks of malloc() share; None "
+               "if unknown.");
 }
 
 }  // namespace cyclewatch::bindings

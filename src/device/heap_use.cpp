@@ -19,7 +19,7 @@ struct HeapInfo {
     std::size_t usmblks;
     std::size_t fsmblks;
     std::size_t uordblks;  // bytes of the other blocks
-    std::size_t fordblks;
+    std::size_t fordblks;  // free bytes
     std::size_t keepcost;
 };
 using Mallinfo2 = HeapInfo (*)();
@@ -38,15 +38,22 @@ Mallinfo2 find_mallinfo2() noexcept {
                : nullptr;
 }
 
+std::optional<HeapInfo> heap_info() noexcept {
+    static const Mallinfo2 mallinfo2 = find_mallinfo2();
+    return mallinfo2 == nullptr ? std::nullopt : std::optional(mallinfo2());
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> heap_bytes() noexcept {
-    static const Mallinfo2 mallinfo2 = find_mallinfo2();
-    if (mallinfo2 == nullptr) {
-        return std::nullopt;
-    }
-    const HeapInfo info = mallinfo2();
-    return std::uint64_t{info.uordblks} + info.hblkhd;
+    const std::optional<HeapInfo> info = heap_info();
+    return info ? std::optional(std::uint64_t{info->uordblks} + info->hblkhd) : std::nullopt;
+}
+
+std::optional<SharedHeap> shared_heap() noexcept {
+    const std::optional<HeapInfo> info = heap_info();
+    return info ? std::optional(SharedHeap{.allocated = info->uordblks, .free = info->fordblks})
+                : std::nullopt;
 }
 
 }  // namespace cyclewatch::device

@@ -15,4 +15,13 @@ namespace cyclewatch::device {
 // of its free blocks: usually microseconds, but milliseconds with 100,000 free blocks.
 [[nodiscard]] std::optional<std::uint64_t> heap_bytes() noexcept;
 
+// The blocks of malloc() without a mapping of their own, in bytes.
+struct SharedHeap {
+    std::uint64_t allocated = 0;
+    std::uint64_t free = 0;  // kept for later allocations; may include pages that are not resident
+};
+
+// As heap_bytes().
+[[nodiscard]] std::optional<SharedHeap> shared_heap() noexcept;
+
 }  // namespace cyclewatch::device

@@ -58,7 +58,7 @@ std::string PathText::attribute_of_item(std::size_t item) const {
         const std::string suffix = suffix_at(i);
         if (is_attribute(steps_[i])) {
             const bool is_needed =
-                steps_[i].role == model::PartRole::nn_children || is_state_of_optimizer(steps_[i]);
+                steps_[i].role == model::PartRole::nn_children || is_part_of_optimizer(steps_[i]);
             return is_needed ? "" : text + suffix;
         }
         if (!steps_[i].in_tuple || suffix.empty()) {

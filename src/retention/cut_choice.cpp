@@ -164,7 +164,7 @@ CutChoice choose_cut(const std::vector<Step>& steps,
         if (limits.keeps_parts && rank != CutRank::hook && is_part_of_module(steps, i)) {
             rank = CutRank::part;
         }
-        if (limits.keeps_parts && is_state_of_optimizer(steps[i])) {
+        if (limits.keeps_parts && is_part_of_optimizer(steps[i])) {
             break;
         }
         if (limits.captured && i > *limits.captured && !is_traceback(steps[i]) &&

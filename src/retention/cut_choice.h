@@ -50,7 +50,7 @@ struct CutChoice {
 struct CutLimits {
     // captured_step(); nullopt if the steps after it can be cut, too.
     std::optional<std::size_t> captured;
-    bool keeps_parts = true;  // the items of modules that are modules, the state of optimizers
+    bool keeps_parts = true;  // of modules and optimizers
 };
 
 // `is_user_root`: the code in which the path begins is not library code.

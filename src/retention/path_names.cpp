@@ -99,8 +99,9 @@ std::string full_name(PyObject* object) {
     return base::clean_text(std::string(kind_prefix(summary.kind)) + name);
 }
 
-bool is_state_of_optimizer(const Step& step) {
-    return step.label.name == "state" && is_attribute(step) && step.from != nullptr &&
+bool is_part_of_optimizer(const Step& step) {
+    const bool is_part = step.label.name == "state" || step.label.name == "param_groups";
+    return is_part && is_attribute(step) && step.from != nullptr &&
            capture::has_base(Py_TYPE(step.from), "torch.optim.optimizer", "Optimizer");
 }
 

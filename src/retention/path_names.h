@@ -79,8 +79,8 @@ struct Step {
            (PyGen_CheckExact(step.from) != 0 || PyCoro_CheckExact(step.from) != 0);
 }
 
-// True for the reference of a torch optimizer to its state, which it needs.
-[[nodiscard]] bool is_state_of_optimizer(const Step& step);
+// True for the references of a torch optimizer to its state and its parameters, which it needs.
+[[nodiscard]] bool is_part_of_optimizer(const Step& step);
 
 // The number of items of a list, dict, set or deque; 0 for other objects.
 [[nodiscard]] Py_ssize_t items_of(PyObject* object);

@@ -188,9 +188,9 @@ struct Roots::ThreadVisit {
 
     // True for variables and temporaries through which the caller passed the target.
     [[nodiscard]] bool is_passed_on(const cyclewatch_thread_reference& reference) const {
-        return reference.slot == CYCLEWATCH_THREAD_TEMPORARY ||
-               (reference.slot == CYCLEWATCH_THREAD_LOCAL &&
-                caller == CallerVariables::ignore_target && is_target(reference.target));
+        return caller == CallerVariables::ignore_target &&
+               (reference.slot == CYCLEWATCH_THREAD_TEMPORARY ||
+                (reference.slot == CYCLEWATCH_THREAD_LOCAL && is_target(reference.target)));
     }
 
     [[nodiscard]] bool is_target(PyObject* value) const {

@@ -69,7 +69,7 @@ struct Fixture {
 // outside this package.
 enum class CallerVariables : std::uint8_t {
     count,
-    ignore_target,  // the variables that refer to the target
+    ignore_target,  // the variables that refer to the target, and all temporary values
 };
 
 class Roots {

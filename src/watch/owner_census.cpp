@@ -327,11 +327,24 @@ Addresses addresses_of(std::span<const LiveStorage> storages) {
     return addresses;
 }
 
-void use_group_remedy(model::LiveOwner& group) {
+// The remedy for all items of the container that has the object; "" if the program cannot remove
+// the object from a container, or has a name for the item.
+std::string_view container_remedy(const model::LiveOwner& group) {
+    if (group.held_by.empty() || !group.held_by.front().cut) {
+        return {};
+    }
+    const model::RetentionPath& path = group.held_by.front();
+    const std::string_view label = path.cut->label;
+    const bool is_numbered = label.starts_with('[') && !label.starts_with("['");
+    return is_numbered ? std::string_view(path.group_remedy) : std::string_view();
+}
+
+// `is_one_of_several`: other groups have other items of the same container.
+void use_group_remedy(model::LiveOwner& group, bool is_one_of_several) {
     const bool has_fixed_size = group.category == model::OwnerCategory::parameter ||
                                 group.category == model::OwnerCategory::optimizer_state;
     for (model::RetentionPath& path : group.held_by) {
-        if (group.owner.count > 1 && !path.group_remedy.empty()) {
+        if ((group.owner.count > 1 || is_one_of_several) && !path.group_remedy.empty()) {
             const bool is_removal = path.remedy_kind == model::RemedyKind::removal;
             path.remedy =
                 path.group_remedy +
@@ -377,7 +390,19 @@ std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages, Addresse
         group.has_unread_graph = storage.has_unread_graph;
         group.held_by = std::move(storage.paths);
     }
-    std::ranges::for_each(groups, &use_group_remedy);
+    std::unordered_map<std::string, std::unordered_set<std::string>> items;  // by remedy
+    for (const model::LiveOwner& each : groups) {
+        if (const std::string_view remedy = container_remedy(each); !remedy.empty()) {
+            auto& labels = items[std::string(remedy)];
+            const std::string& label = each.held_by.front().cut->label;
+            const bool is_hidden = label.starts_with("[<");  // items have the same label
+            labels.insert(is_hidden ? std::to_string(labels.size()) : label);
+        }
+    }
+    for (model::LiveOwner& each : groups) {
+        const auto found = items.find(std::string(container_remedy(each)));
+        use_group_remedy(each, found != items.end() && found->second.size() > 1);
+    }
     return groups;
 }
 

@@ -911,3 +911,26 @@ def test_of_equal_groups_the_one_in_use_is_listed_last():
     layers[0] = Buffer(3 << 20)
     assert [each.nbytes for each in owners()] == [4 << 20, 3 << 20]
     assert used.facts
+
+
+@contextlib.contextmanager
+def open_session():
+    buffer = Buffer(1 << 20)
+    yield
+    assert buffer.facts
+
+
+def samples():
+    buffer = Buffer(1 << 20)
+    yield
+    assert buffer.facts
+
+
+def test_what_only_the_stack_of_the_caller_holds():
+    """The context manager of a `with` statement, and the iterator of a loop."""
+    with open_session():
+        (path,) = [group.held_by[0] for group in owners()]
+    assert str(path).endswith(" -> open_session() local buffer")
+    for _ in samples():
+        (path,) = [group.held_by[0] for group in owners()]
+    assert str(path).endswith(" -> samples() local buffer")

@@ -317,7 +317,7 @@ def test_an_event_loop_is_run_or_closed():
         loop.call_soon(print, thing)
         reference = weakref.ref(thing)
         del thing
-        (path,) = cyclewatch.why_alive(reference)
+        path, *_ = cyclewatch.why_alive(reference)
         assert path.remedy == (
             "run the event loop `loop` until its callbacks have been called, or call `loop.close()`"
         )
