@@ -63,6 +63,9 @@ class Memory:
         peak: The largest resident memory of the process, on the CPU; None if unknown.
     """
 
+    # Of the CPU; see _divide_rest().
+    usual_rest = free_heap = data_blocks = 0
+
     def __init__(
         self,
         device: str,
@@ -86,19 +89,34 @@ class Memory:
         )
         self.torch: TorchUse | None = None
         self.peak: int | None = None
-        self.usual_rest = self.free_heap = self.data_blocks = 0
         if device == "cpu":
             self.in_use, self.limit, self.source = process_memory()
-            self.free_heap = _free_heap()
-            status = process_status()
-            self.peak = peak_from(status)
-            blocks = sys.getallocatedblocks()
-            self.data_blocks = blocks if blocks > _MOST_BLOCKS_OF_MODULES else 0
-            self.usual_rest = usual_rest_from(status, blocks)
+            heap = _native.shared_heap()
+            self._divide_rest(process_status(), sys.getallocatedblocks(), heap)
         else:
             self.torch = torch_use(int(device.partition(":")[2]), segments=True)
             self.in_use = 0 if self.torch is None else self.torch.allocated
             self.limit, self.source = limit, "torch's allocator"
+
+    def _divide_rest(
+        self, status: bytes, blocks: int, heap: tuple[int, int] | None, process: str = "self"
+    ) -> None:
+        """Set the attributes of what no tensor owns, on the CPU.
+
+        Args:
+            status: The contents of /proc/PID/status.
+            blocks: ``sys.getallocatedblocks()`` of the process.
+            heap: ``_native.shared_heap()`` of the process.
+            process: "self" or a process id.
+        """
+        self.peak = peak_from(status)
+        self.usual_rest = usual_rest_from(status, blocks)
+        self.data_blocks = blocks if blocks > _MOST_BLOCKS_OF_MODULES else 0
+        # Free memory may be not resident: pages that were never used or that malloc_trim() has
+        # returned. The kernel marks only the heap of the main thread.
+        if heap is not None:
+            allocated, free = heap
+            self.free_heap = max(0, min(free, _resident_heap(process) - allocated))
 
     def _add_cycles(self, found: Report, unfrozen: Report, never_freed: list[Finding]) -> None:
         """Set the attributes of the cycles.
@@ -222,21 +240,9 @@ def usual_rest_from(status: bytes, blocks: int) -> int:
     return mapped + of_modules + _USUAL_ALLOCATIONS
 
 
-def _free_heap() -> int:
-    """The resident bytes that malloc() keeps for later allocations, or less; 0 if unknown.
-
-    Of the heap of the main thread only, which the kernel marks in the list of mappings. Free memory
-    may be not resident: pages that were never used, and those that malloc_trim() has returned.
-    """
-    found = _native.shared_heap()
-    if found is None:
-        return 0
-    allocated, free = found
-    return max(0, min(free, _resident_heap() - allocated))
-
-
-def _resident_heap() -> int:
-    with contextlib.suppress(OSError, MemoryError), open("/proc/self/smaps", "rb") as file:
+def _resident_heap(process: str) -> int:
+    """The resident bytes of the heap of the main thread; 0 if unknown."""
+    with contextlib.suppress(OSError, MemoryError), open(f"/proc/{process}/smaps", "rb") as file:
         is_heap = False
         for line in file:
             is_heap = is_heap or line.endswith(b"[heap]\n")

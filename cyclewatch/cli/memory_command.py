@@ -74,9 +74,9 @@ with open("/proc/self/statm", "rb") as file:
     statm = file.read()
 with open("/proc/self/status", "rb") as file:
     status = file.read()
-blocks = sys.getallocatedblocks()
+blocks, heap = sys.getallocatedblocks(), native.shared_heap()
 graphs = unread, holders
-text = repr((device, reports, statm, status, blocks, counters, largest_free, record, graphs))
+text = repr((device, reports, statm, status, blocks, heap, counters, largest_free, record, graphs))
 """
 
 
@@ -127,6 +127,7 @@ class _Measured(measurement.Memory):
         statm: bytes,
         status: bytes,
         blocks: int,
+        heap: tuple[int, int] | None,
         counters: dict[str, Any] | None,
         largest_free: int | None,
         record: tuple[int, tuple[int, ...] | None] | None,
@@ -138,13 +139,12 @@ class _Measured(measurement.Memory):
         self.owners = census.live_owners
         self.unread_graphs = graphs[0]
         self.graph_holders = [self.owners[index] for index in graphs[1]]
-        self.usual_rest = measurement.usual_rest_from(status, blocks)
         self._add_cycles(found, unfrozen, never_freed.findings)
         self.torch = self.use = self.peak = None
         if device == "cpu":
             limit = resource.prlimit(pid, resource.RLIMIT_AS)[0]
             self.in_use, self.limit, self.source = measurement.use_from(statm, limit)
-            self.peak = measurement.peak_from(status)
+            self._divide_rest(status, blocks, heap, str(pid))
             return
         if counters is not None:
             self.torch = device_use.use_from(counters)

@@ -96,7 +96,7 @@ def test_a_cuda_device_is_divided_from_the_counters_of_the_process(monkeypatch):
     }
     record = (1000 * mib, (300 * mib, 0, 0, 0))
     note = "Tensors saved by autograd were not examined: another thread was running it."
-    answer = ("cuda:1", [empty] * 4, b"", b"", 0, counters, 20 * mib, record, (note, []))
+    answer = ("cuda:1", [empty] * 4, b"", b"", 0, None, counters, 20 * mib, record, (note, []))
     monkeypatch.setattr(remote_process, "examine", lambda *_: repr(answer).encode())
     account = memory_command.examine(1, "cuda:1", 1.0)
     assert account.lines == [
