@@ -42,7 +42,7 @@ def step_of_category(category: str) -> str:
     return _STEPS.get(category, "")
 
 
-def is_kept_by_graph(group: LiveOwner) -> bool:
+def _is_kept_by_graph(group: LiveOwner) -> bool:
     """Whether what holds the group keeps a graph that the running step does not need.
 
     The running training step needs what its own variables refer to, as opposed to what it has
@@ -79,14 +79,14 @@ def _is_of_no_parameter(group: LiveOwner) -> bool:
 
 
 def _is_of_model(path: Path) -> bool:
-    if any(map(_is_of_no_model_alone, path.references)):
+    if any(map(_belongs_to_no_model, path.references)):
         return False
     kind = path.root.kind
     return kind in _ROOTS_OF_MODELS or (kind == "class attribute" and not _is_in_registry(path))
 
 
-def _is_of_no_model_alone(reference: Reference) -> bool:
-    """Whether the holder uses parameters, but never as a model of its own."""
+def _belongs_to_no_model(reference: Reference) -> bool:
+    """Whether the holder uses parameters without being a part of a model."""
     is_argument = reference.holder == "functools._lru_cache_wrapper" and reference.label == "key"
     return is_argument or reference.holder.startswith("torch.optim.")
 
@@ -110,7 +110,7 @@ def step_of_group(group: LiveOwner) -> str:
         return f"{_CYCLES_OF_NODES}; {step_of_category(group.category)}"
     if group.category in _WHOLES:
         return step_of_category(group.category) + _removal_of_whole(group)
-    detaching = _detaching(path) if is_kept_by_graph(group) else ""
+    detaching = _detaching(path) if _is_kept_by_graph(group) else ""
     return detaching + step_of_category(group.category)
 
 

@@ -154,7 +154,7 @@ std::vector<SharedStorages> merge_collected(std::vector<LiveStorage>& storages,
             merged[at->second].objects.insert(object);
             LiveStorage& first = *merged[at->second].first;
             first.count += std::exchange(storage.count, 0);
-            first.graph_nodes += storage.graph_nodes;
+            first.graph_nodes += std::exchange(storage.graph_nodes, 0);
             storage.counted_with = &first;
         }
     }
@@ -353,6 +353,22 @@ void use_group_remedy(model::LiveOwner& group, bool is_one_of_several) {
     }
 }
 
+void use_group_remedies(std::vector<model::LiveOwner>& groups) {
+    std::unordered_map<std::string, std::unordered_set<std::string>> items;  // by remedy
+    for (const model::LiveOwner& each : groups) {
+        if (const std::string_view remedy = container_remedy(each); !remedy.empty()) {
+            auto& labels = items[std::string(remedy)];
+            const std::string& label = each.held_by.front().cut->label;
+            const bool is_hidden = label.starts_with("[<");  // items have the same label
+            labels.insert(is_hidden ? std::to_string(labels.size()) : label);
+        }
+    }
+    for (model::LiveOwner& each : groups) {
+        const auto found = items.find(std::string(container_remedy(each)));
+        use_group_remedy(each, found != items.end() && found->second.size() > 1);
+    }
+}
+
 std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages, Addresses addresses) {
     std::unordered_map<std::string, std::size_t> indexes;
     std::vector<model::LiveOwner> groups;
@@ -390,19 +406,7 @@ std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages, Addresse
         group.has_unread_graph = storage.has_unread_graph;
         group.held_by = std::move(storage.paths);
     }
-    std::unordered_map<std::string, std::unordered_set<std::string>> items;  // by remedy
-    for (const model::LiveOwner& each : groups) {
-        if (const std::string_view remedy = container_remedy(each); !remedy.empty()) {
-            auto& labels = items[std::string(remedy)];
-            const std::string& label = each.held_by.front().cut->label;
-            const bool is_hidden = label.starts_with("[<");  // items have the same label
-            labels.insert(is_hidden ? std::to_string(labels.size()) : label);
-        }
-    }
-    for (model::LiveOwner& each : groups) {
-        const auto found = items.find(std::string(container_remedy(each)));
-        use_group_remedy(each, found != items.end() && found->second.size() > 1);
-    }
+    use_group_remedies(groups);
     return groups;
 }
 
