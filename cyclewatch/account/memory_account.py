@@ -31,7 +31,9 @@ from cyclewatch.account.memory_lines import (
     Entry,
     byte_table,
     cuda_entries,
+    held_words,
     key_of,
+    largest_part,
     process_entries,
     unread_words,
 )
@@ -451,30 +453,10 @@ def _next_step(key: str, account: MemoryAccount) -> str:
         )
     if key not in REACHABLE:
         return _NEXT_STEPS.get(key, "").replace("{usual}", format_bytes(account._usual_rest))
-    part = _largest_part(account._groups, key)
+    part = largest_part(each for each in account._groups if each.category == key)
     if not part or not part[0].held_by:
         return step_of_category(key)
     step = step_of_group(part[0])
     if is_holder_named(part[0]):
-        return f"the largest {_held_words(part)}" + (f"; {step}" if step else "")
+        return held_words(part) + (f"; {step}" if step else "")
     return step
-
-
-def _held_words(part: list[LiveOwner]) -> str:
-    size = format_bytes(sum(each.nbytes for each in part))
-    path = str(part[0].held_by[0])
-    similar = _native.similar_paths(path, sum(each.count for each in part))
-    return f"{'part' if len(part) > 1 else 'group'}, {size}, is held by {path}{similar}"
-
-
-def _largest_part(groups: list[LiveOwner], category: str) -> list[LiveOwner]:
-    """The groups of a category that one remedy frees together, largest first.
-
-    For example, the tensors of different shapes in one list.
-    """
-    parts: dict[tuple[str | None, int], list[LiveOwner]] = {}
-    for number, each in enumerate(groups):
-        if each.category == category:
-            remedy = each.held_by[0].remedy if each.held_by else None
-            parts.setdefault((remedy, -1 if remedy else number), []).append(each)
-    return max(parts.values(), key=lambda part: sum(each.nbytes for each in part), default=[])

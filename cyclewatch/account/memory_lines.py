@@ -79,13 +79,17 @@ class DeviceUse:
 def process_entries(memory: Memory) -> list[Entry]:
     """The lines of the CPU account; they add up to the memory in use."""
     entries = [*_reachable_entries(memory.owners), *_dead_entries(memory)]
-    rest = memory.in_use - sum(size for _, _, size in entries)
-    if (free := min(memory.free_heap, rest)) > 0:
-        entries.append((FREE_HEAP, "free, kept by malloc() for later allocations", free))
-        rest -= free
+    return [*entries, *rest_entries(memory)]
+
+
+def rest_entries(memory: Memory) -> list[Entry]:
+    """The lines of the CPU account for what no tensor owns."""
+    rest = memory.rest
+    free = max(0, min(memory.free_heap, rest))
+    entries = [(FREE_HEAP, "free, kept by malloc() for later allocations", free)] if free else []
     # Untouched pages are not resident.
     words = rest_words(memory.device) if rest >= 0 else "tensors that are not resident"
-    return [*entries, (REST, words, rest)]
+    return [*entries, (REST, words, rest - free)]
 
 
 def cuda_entries(memory: Memory, use: DeviceUse) -> list[Entry]:
@@ -152,6 +156,32 @@ def rounded(size: int) -> str:
 def similar_paths(group: LiveOwner) -> str:
     """Says that the path shown is one of several, if it is."""
     return _native.similar_paths(str(group.held_by[0]), group.count)
+
+
+def largest_part(groups: Iterable[LiveOwner]) -> list[LiveOwner]:
+    """Those of the groups that one remedy frees together, and that are larger than any others.
+
+    For example, the tensors of different shapes in one list. The largest group comes first, as in
+    `groups`.
+    """
+    parts: dict[tuple[str | None, int], list[LiveOwner]] = {}
+    for number, each in enumerate(groups):
+        remedy = each.held_by[0].remedy if each.held_by else None
+        parts.setdefault((remedy, -1 if remedy else number), []).append(each)
+    return max(parts.values(), key=bytes_of, default=[])
+
+
+def bytes_of(part: list[LiveOwner]) -> int:
+    """The bytes of several groups."""
+    return sum(each.nbytes for each in part)
+
+
+def held_words(part: list[LiveOwner]) -> str:
+    """What holds the result of :func:`largest_part`, whose groups must have paths."""
+    path = str(part[0].held_by[0])
+    similar = _native.similar_paths(path, sum(each.count for each in part))
+    words = f"the largest {'part' if len(part) > 1 else 'group'}, {format_bytes(bytes_of(part))}"
+    return f"{words}, is held by {path}{similar}"
 
 
 def _process_words(processes: list[tuple[int, int]]) -> str:

@@ -6,6 +6,7 @@ Uses torch only if the program has imported it.
 
 from __future__ import annotations
 
+import math
 import sys
 
 TYPE_CHECKING = False
@@ -78,13 +79,24 @@ def is_device_error(error: BaseException) -> bool:
 def requested_bytes(error: BaseException) -> int | None:
     """The size of the failed allocation according to the message of `error`; None if unknown.
 
-    The size is exact for torch's CPU allocator. For accelerators, the message contains the size in
-    KiB, MiB or GiB, rounded to two decimal places.
+    The size is exact for torch's CPU allocator, and for NumPy, whose error contains the shape and
+    the type of the array. For accelerators, the message contains the size in KiB, MiB or GiB,
+    rounded to two decimal places.
     """
+    if isinstance(error, MemoryError) and len(error.args) == 2:
+        return _bytes_of_array(*error.args)
     import re  # late: `import cyclewatch` must be fast
 
     match = re.search(_REQUESTED, _text(error))
     return round(float(match[1]) * _UNITS[match[2]]) if match else None
+
+
+def _bytes_of_array(shape: object, dtype: object) -> int | None:
+    is_numpy = type(dtype).__module__.partition(".")[0] == "numpy"
+    size = getattr(dtype, "itemsize", None) if is_numpy else None
+    if type(shape) is not tuple or type(size) is not int:
+        return None
+    return math.prod(shape, start=size) if all(type(each) is int for each in shape) else None
 
 
 def torch_module() -> Any:

@@ -11,14 +11,17 @@ from cyclewatch.account.memory_lines import (
     NEVER_FREED,
     NOTABLE,
     byte_table,
+    bytes_of,
     dead_words,
     free_entries,
     frozen_words,
+    held_words,
     key_of,
+    largest_part,
     never_freed_words,
     process_entries,
+    rest_entries,
     rest_words,
-    similar_paths,
     unread_words,
 )
 from cyclewatch.wording import owner_lines
@@ -45,7 +48,11 @@ def oom_headline(memory: Memory) -> str:
             remedies = (each.remedy for each in memory.findings if key_of(each) == key)
             remedy = clean_text(next(remedies, ""))
             parts.append(f"{format_bytes(size)} {words(memory)}{remedy and f': {remedy}'}")
-    if memory.rest > 0:
+    if memory.device == "cpu":  # memory that malloc() keeps may be in pieces that did not fit
+        least = NOTABLE * memory.in_use
+        rest = [each for each in rest_entries(memory) if each[2] >= least]
+        parts += [f"{format_bytes(size)} {words}" for _, words, size in rest]
+    elif memory.rest > 0:
         parts.append(f"{format_bytes(memory.rest)} {rest_words(memory.device)}")
     limit = "" if memory.limit is None else f" of {format_bytes(memory.limit)}"
     in_use = f"{format_bytes(memory.in_use)}{limit} in use"
@@ -57,16 +64,14 @@ def oom_headline(memory: Memory) -> str:
 
 
 def _largest_held(memory: Memory) -> str:
-    group = next((each for each in memory.owners if each.held_by), None)
-    if group is None:
+    part = largest_part(each for each in memory.owners if each.held_by)
+    if not part:
         return ""
     from cyclewatch.account.next_steps import step_of_group  # late: import must be fast
 
-    held_by = f"{clean_text(str(group.held_by[0]))}{similar_paths(group)}"
-    is_notable = group.nbytes >= NOTABLE * memory.in_use
-    step = clean_text(step_of_group(group)) if is_notable else ""
-    words = f"the largest group, {format_bytes(group.nbytes)}, is held by {held_by}"
-    return f" ({words}{step and f': {step}'})"
+    is_notable = bytes_of(part) >= NOTABLE * memory.in_use
+    step = step_of_group(part[0]) if is_notable else ""
+    return clean_text(f" ({held_words(part)}{step and f': {step}'})")
 
 
 def _fragmentation(memory: Memory) -> str:

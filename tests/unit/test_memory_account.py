@@ -257,7 +257,7 @@ def described(*, remainder, dead=0, held=0):
     """The account of a process that uses torch; sizes in MiB."""
     measured = Measured(dead=dead, other=held)
     measured.device, measured.torch, measured.peak = "cpu", None, None
-    measured.in_use = (remainder + dead + held) * MIB
+    measured.in_use, measured.rest = (remainder + dead + held) * MIB, remainder * MIB
     measured.usual_rest = 320 * MIB
     for each in measured.findings:
         each.attributed_bytes, each.unowned_bytes = dead * MIB, None

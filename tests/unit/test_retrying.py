@@ -99,6 +99,15 @@ def test_requested_bytes_are_read_from_the_message(text, expected):
     assert oom_errors.requested_bytes(RuntimeError(text)) == expected
 
 
+def test_requested_bytes_of_a_numpy_array_are_exact():
+    numpy = pytest.importorskip("numpy")
+    with pytest.raises(MemoryError) as caught:
+        numpy.ones((1 << 40, 3), dtype="float32")
+    assert oom_errors.requested_bytes(caught.value) == 12 << 40
+    assert oom_errors.requested_bytes(MemoryError((1, 2), "float32")) is None
+    assert oom_errors.requested_bytes(MemoryError()) is None
+
+
 def test_nothing_of_the_failed_call_is_alive_at_the_retry(automatic_collection_is_off):
     created, alive = [], []
 
