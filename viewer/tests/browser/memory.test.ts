@@ -28,7 +28,7 @@ test("the tab shows the verdict, the lines and their sum, and leads to the findi
     expect(widths[3]).toBeGreaterThan(0);
     expect(await account.getByText("Autograd graphs were not examined. Held by trainer.state.").isVisible()).toBe(true);
     await account.getByRole("link").first().click();
-    expect(await page.locator("#finding-1").isVisible()).toBe(true);
+    await page.locator("#finding-1").waitFor({ state: "visible" });
 });
 
 test("the chart over the steps has a layer for each use, and shows the split of a step", async () => {
