@@ -19,6 +19,7 @@ import bench_instructions
 import bench_known_findings
 import bench_large_garbage
 import bench_latency
+import bench_memory
 import bench_never_freed
 import bench_pictures
 import bench_pyperformance
@@ -38,6 +39,7 @@ QUESTIONS = [
     ("Growth, and a dense component", bench_growth),
     ("Scans without a collection", bench_scan),
     ("Paths to live objects, 400,000 objects", bench_census),
+    ("The account of the memory, 400,000 objects", bench_memory),
     ("Cycles that no collection frees", bench_never_freed),
     ("Against torch's detector", bench_against_torch),
     ("Pictures", bench_pictures),
