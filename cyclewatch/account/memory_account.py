@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 
 from cyclewatch import _native
@@ -36,6 +35,7 @@ from cyclewatch.account.memory_lines import (
     largest_part,
     process_entries,
     unread_words,
+    without_items,
 )
 from cyclewatch.account.next_steps import (
     OF_GRAPH,
@@ -333,17 +333,17 @@ def _growing(memory: measurement.Memory) -> list[GrowingOwner]:
     """The growing groups that the latest active watch has found, and that still exist."""
     watch = active_watch()
     growing = [] if watch is None else watch.report().growing
-    held_by = {_without_items(str(path)) for each in memory.owners for path in each.held_by}
+    held_by = {_last_of(str(path)) for each in memory.owners for path in each.held_by}
     return [
         each
         for each in growing
-        if each.device == memory.device
-        and (not each.held_by or _without_items(each.held_by) in held_by)
+        if each.device == memory.device and (not each.held_by or _last_of(each.held_by) in held_by)
     ]
 
 
-def _without_items(path: str) -> str:
-    return re.sub(r"\[[^]]*\]", "[]", path)
+def _last_of(path: str) -> str:
+    # The first variable may be another one: that of a caller, or of a function that was called.
+    return without_items(path.rpartition(" -> ")[2])
 
 
 def _device_name(device: object) -> str:
@@ -408,7 +408,12 @@ def _verdict(account: MemoryAccount, entries: list[Entry], growing: Sequence[Gro
 
 def _unusual(entries: list[Entry], account: MemoryAccount) -> list[Entry]:
     """The entries without a remainder that is normal, if another one is notable."""
-    others = [each for each in entries if each[0] != REST]
+    rest = sum(each[2] for each in entries if each[0] == REST)
+    others = [
+        each
+        for each in entries
+        if each[0] != REST and not (each[0] == FREE_HEAP and each[2] < rest)
+    ]
     is_notable = any(each[2] >= NOTABLE * account.in_use for each in others)
     return others if is_notable and _is_usual(REST, account) else entries
 

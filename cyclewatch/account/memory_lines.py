@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 from cyclewatch import _native
@@ -164,11 +165,17 @@ def largest_part(groups: Iterable[LiveOwner]) -> list[LiveOwner]:
     For example, the tensors of different shapes in one list. The largest group comes first, as in
     `groups`.
     """
-    parts: dict[tuple[str | None, int], list[LiveOwner]] = {}
+    parts: dict[tuple[str | None, str], list[LiveOwner]] = {}
     for number, each in enumerate(groups):
-        remedy = each.held_by[0].remedy if each.held_by else None
-        parts.setdefault((remedy, -1 if remedy else number), []).append(each)
+        path = each.held_by[0] if each.held_by else None
+        key = (path.remedy, without_items(str(path))) if path is not None else (None, str(number))
+        parts.setdefault(key, []).append(each)
     return max(parts.values(), key=bytes_of, default=[])
+
+
+def without_items(path: str) -> str:
+    """A path without the indexes and keys of its items."""
+    return re.sub(r"\[[^]]*\]", "[]", path)
 
 
 def bytes_of(part: list[LiveOwner]) -> int:

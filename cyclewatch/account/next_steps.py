@@ -117,7 +117,14 @@ def step_of_group(group: LiveOwner) -> str:
 def _removal_of_whole(group: LiveOwner) -> str:
     """How to remove one of several models or optimizers; "" if the program stores only one."""
     path = group.held_by[0]
-    if path.cut is None or not path.remedy or not path.cut.label.startswith("["):
+    if path.cut is None or not path.remedy:
+        return ""
+    ends = [(each.holder, each.label) for each in path.references]
+    cut = (path.cut.holder, path.cut.label)
+    before = ends[: ends.index(cut)] if cut in ends else []
+    is_part_of_optimizer = any(label in (".state", ".param_groups") for _, label in before)
+    is_numbered = path.cut.label.startswith("[") and not path.cut.label.startswith("['")
+    if group.count == 1 or not is_numbered or is_part_of_optimizer:
         return ""
     return f"; if not every {_WHOLES[group.category]} is needed, {path.remedy}"
 

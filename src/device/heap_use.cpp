@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <cstddef>
+#include <cstdlib>
 
 namespace cyclewatch::device {
 namespace {
@@ -24,18 +25,26 @@ struct HeapInfo {
 };
 using Mallinfo2 = HeapInfo (*)();
 
-const void* library_of(void* function) noexcept {
-    Dl_info info{};
-    return function != nullptr && dladdr(function, &info) != 0 ? info.dli_fbase : nullptr;
+std::size_t allocated(const HeapInfo& info) noexcept {
+    return info.uordblks + info.hblkhd;
 }
 
-// Null if another library provides malloc(), whose blocks glibc does not count.
+// Null if another library provides malloc(), whose blocks glibc does not count. The address of
+// malloc() does not tell, because it may be that of a stub in the executable.
 Mallinfo2 find_mallinfo2() noexcept {
-    void* const found = dlsym(RTLD_DEFAULT, "mallinfo2");
-    const void* const library = library_of(found);
-    return library != nullptr && library == library_of(dlsym(RTLD_DEFAULT, "malloc"))
-               ? reinterpret_cast<Mallinfo2>(found)
-               : nullptr;
+    constexpr std::size_t kBlock = 100'000;
+    constexpr int kAttempts = 3;  // other threads may free more at the same time
+    const auto mallinfo2 = reinterpret_cast<Mallinfo2>(dlsym(RTLD_DEFAULT, "mallinfo2"));
+    for (int i = 0; mallinfo2 != nullptr && i < kAttempts; ++i) {
+        const std::size_t before = allocated(mallinfo2());
+        void* const volatile block = std::malloc(kBlock);
+        const std::size_t after = allocated(mallinfo2());
+        std::free(block);
+        if (block != nullptr && after >= before + kBlock) {
+            return mallinfo2;
+        }
+    }
+    return nullptr;
 }
 
 std::optional<HeapInfo> heap_info() noexcept {
@@ -47,7 +56,7 @@ std::optional<HeapInfo> heap_info() noexcept {
 
 std::optional<std::uint64_t> heap_bytes() noexcept {
     const std::optional<HeapInfo> info = heap_info();
-    return info ? std::optional(std::uint64_t{info->uordblks} + info->hblkhd) : std::nullopt;
+    return info ? std::optional<std::uint64_t>(allocated(*info)) : std::nullopt;
 }
 
 std::optional<SharedHeap> shared_heap() noexcept {

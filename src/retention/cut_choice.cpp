@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "base/source_path.h"
-#include "capture/labelers/text.h"
 #include "capture/object_summary.h"
 #include "retention/known_ends.h"
 
@@ -110,22 +109,6 @@ bool is_item_of_c_code(const std::vector<Step>& steps, std::size_t at) {
             !has_c_attribute(Py_TYPE(container.from), container.label.name));
 }
 
-bool is_module(PyObject* object) {
-    return object != nullptr &&
-           capture::has_base(Py_TYPE(object), "torch.nn.modules.module", "Module");
-}
-
-// True for an item of a torch.nn.ModuleDict or ParameterDict, and for the references from a module
-// to a container and from there to another module.
-bool is_part_of_module(const std::vector<Step>& steps, std::size_t at) {
-    const std::size_t item = is_item(steps[at]) ? at : at + 1;
-    const bool is_in_container = item > 0 && item < steps.size() && is_item(steps[item]) &&
-                                 is_attribute(steps[item - 1]) && is_module(steps[item - 1].from) &&
-                                 is_module(steps[item].to);
-    return is_in_container || (steps[at].role == PartRole::nn_children &&
-                               rank_of(steps[at], at == 0) == CutRank::named_entry);
-}
-
 }  // namespace
 
 CutChoice choose_cut(const std::vector<Step>& steps,
@@ -161,11 +144,13 @@ CutChoice choose_cut(const std::vector<Step>& steps,
         if (rank == CutRank::entry && first_hook) {
             rank = CutRank::hook;
         }
-        if (limits.keeps_parts && rank != CutRank::hook && is_part_of_module(steps, i)) {
+        if (limits.keeps_parts && steps[i].role == PartRole::nn_children &&
+            rank == CutRank::named_entry) {
             rank = CutRank::part;
         }
-        if (limits.keeps_parts && is_part_of_optimizer(steps[i])) {
-            break;
+        if (limits.keeps_parts && is_part_of_optimizer(steps[i]) && best.rank == CutRank::entry &&
+            items_of(steps[best.step].from) > 1) {
+            break;  // the optimizer is one of several
         }
         if (limits.captured && i > *limits.captured && !is_traceback(steps[i]) &&
             rank != CutRank::hook && !(rank >= CutRank::named_entry && text.is_collected(i))) {

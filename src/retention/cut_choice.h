@@ -50,7 +50,7 @@ struct CutChoice {
 struct CutLimits {
     // captured_step(); nullopt if the steps after it can be cut, too.
     std::optional<std::size_t> captured;
-    bool keeps_parts = true;  // of modules and optimizers
+    bool keeps_parts = true;  // the items of a torch.nn.ModuleDict, the state of optimizers
 };
 
 // `is_user_root`: the code in which the path begins is not library code.

@@ -878,18 +878,9 @@ def test_models_and_optimizers_are_removed_as_wholes():
     assert remedies("models") == {"parameter": remedy.format("models")}
     assert remedies("optimizers") == {"optimizer state": remedy.format("optimizers")}
     del optimizers[1:], models[1:]
-    assert "remove the items of" not in str(remedies("optimizers"))
-
-
-def test_a_module_in_a_list_of_its_model_is_not_removed():
-    torch = pytest.importorskip("torch")
-    model = torch.nn.Module()
-    model.layers = [torch.nn.Linear(1 << 10, 1 << 10, bias=False) for _ in range(3)]
-    model.cache = [torch.ones(1 << 19) for _ in range(3)]
-    found = [each for each in cyclewatch.live_owners() if "local model" in str(each)]
-    remedies = {each.category: each.held_by[0].remedy for each in found}
-    assert remedies["parameter"].startswith("delete the variable `model`")
-    assert remedies["other"].startswith("remove the items of `model.cache`")
+    # Its state may contain that of parameters that were replaced.
+    state = {"optimizer state": remedy.format("optimizers[0].state")}
+    assert remedies("optimizers") == state
 
 
 def batches():
