@@ -24,7 +24,11 @@ class Step:
 
 @pytest.fixture
 def weight():
-    return torch.nn.Parameter(torch.ones(SIZE // 4))
+    yield torch.nn.Parameter(torch.ones(SIZE // 4))
+    # With create_graph=True, a tensor and its gradient keep each other alive.
+    for each in gc.get_objects():
+        if type(each) in (torch.Tensor, torch.nn.Parameter) and each.is_leaf:
+            each.grad = None
 
 
 def sizes():
