@@ -8,11 +8,9 @@ memory owner.
 from __future__ import annotations
 
 import gc
-import time
-from collections.abc import Callable
 
 from bench_scan import OBJECTS, extra_bytes, heap_of
-from measure import Figure, in_child, main
+from measure import Figure, cost_figures, cpu_samples, in_child, main
 
 import cyclewatch
 
@@ -21,12 +19,6 @@ OWNERS = 1000
 
 class Buffer:
     """A memory owner."""
-
-
-def cpu_seconds(function: Callable[[], object]) -> float:
-    start = time.process_time()
-    function()
-    return time.process_time() - start
 
 
 def child(name: str, rounds: int) -> dict[str, float | list[float]]:
@@ -41,19 +33,14 @@ def child(name: str, rounds: int) -> dict[str, float | list[float]]:
         "census": cyclewatch.census,
     }
     extra = extra_bytes(functions[name]) / len(gc.get_objects())
-    return {"extra": [extra], "seconds": [cpu_seconds(functions[name]) for _ in range(rounds)]}
+    return {"extra": [extra], "seconds": cpu_samples(functions[name], rounds)}
 
 
 def measure(quick: bool) -> list[Figure]:
     figures = []
     for name in ("why_alive", "live_owners", "census"):
         answer = in_child(__file__, name=name, rounds=3 if quick else 11)
-        seconds, extra = answer["seconds"], answer["extra"]
-        assert isinstance(seconds, list)
-        assert isinstance(extra, list)
-        what = f"{name}(), {OBJECTS:,} objects"
-        figures.append(Figure(f"{what}: CPU time", "s", seconds, 0.6))
-        figures.append(Figure(f"{what}: memory per object", "bytes", extra, 48))
+        figures += cost_figures(f"{name}(), {OBJECTS:,} objects", answer, 0.6, 48)
     return figures
 
 

@@ -8,10 +8,9 @@ call for a graph is measured: the first makes torch create Python objects for th
 from __future__ import annotations
 
 import gc
-import time
 
 from bench_scan import OBJECTS, extra_bytes, heap_of
-from measure import Figure, in_child, main
+from measure import Figure, cost_figures, cpu_samples, in_child, main
 
 import cyclewatch
 
@@ -31,11 +30,7 @@ def child(nodes: int, rounds: int) -> dict[str, float | list[float]]:
     cyclewatch.memory("cpu")
     objects = len(gc.get_objects())
     extra = extra_bytes(lambda: cyclewatch.memory("cpu")) / objects
-    seconds: list[float] = []
-    for _ in range(rounds):
-        start = time.process_time()
-        cyclewatch.memory("cpu")
-        seconds.append(time.process_time() - start)
+    seconds = cpu_samples(lambda: cyclewatch.memory("cpu"), rounds)
     assert heap
     return {"seconds": seconds, "extra": [extra], "objects": objects}
 
@@ -44,12 +39,8 @@ def measure(quick: bool) -> list[Figure]:
     figures = []
     for nodes in (0, 1000, 9000):
         answer = in_child(__file__, nodes=nodes, rounds=3 if quick else 11)
-        seconds, extra = answer["seconds"], answer["extra"]
-        assert isinstance(seconds, list)
-        assert isinstance(extra, list)
         what = f"memory(), {answer['objects']:,} objects, {nodes:,} nodes"
-        figures.append(Figure(f"{what}: CPU time", "s", seconds, 0.5))
-        figures.append(Figure(f"{what}: memory per object", "bytes", extra, 60))
+        figures += cost_figures(what, answer, 0.5, 60)
     return figures
 
 

@@ -7,9 +7,8 @@ The second call for a graph is measured: the first makes torch create Python obj
 from __future__ import annotations
 
 import gc
-import time
 
-from measure import Figure, in_child, main
+from measure import Figure, cpu_samples, in_child, main, samples_in
 
 import cyclewatch
 
@@ -22,11 +21,7 @@ def child(nodes: int, rounds: int) -> dict[str, float | list[float]]:
     for _ in range(nodes):
         result = result * 1.01
     cyclewatch.never_freed(settle=0)
-    seconds: list[float] = []
-    for _ in range(rounds):
-        start = time.process_time()
-        cyclewatch.never_freed(settle=0)
-        seconds.append(time.process_time() - start)
+    seconds = cpu_samples(lambda: cyclewatch.never_freed(settle=0), rounds)
     return {"seconds": seconds, "objects": len(gc.get_objects())}
 
 
@@ -34,11 +29,8 @@ def measure(quick: bool) -> list[Figure]:
     figures = []
     for nodes in (0, 1000, 10_000):
         answer = in_child(__file__, nodes=nodes, rounds=3 if quick else 11)
-        seconds, objects = answer["seconds"], answer["objects"]
-        assert isinstance(seconds, list)
-        assert isinstance(objects, int)
-        what = f"never_freed(settle=0), {nodes:,} nodes, {objects:,} objects: CPU time"
-        figures.append(Figure(what, "s", seconds, 0.2))
+        what = f"never_freed(settle=0), {nodes:,} nodes, {answer['objects']:,} objects: CPU time"
+        figures.append(Figure(what, "s", samples_in(answer, "seconds"), 0.2))
     return figures
 
 

@@ -63,6 +63,36 @@ def seconds_of(function: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
+def cpu_samples(function: Callable[[], object], rounds: int) -> list[float]:
+    """Return the CPU time of the process, in seconds, of each of several calls."""
+    samples = []
+    for _ in range(rounds):
+        start = time.process_time()
+        function()
+        samples.append(time.process_time() - start)
+    return samples
+
+
+def samples_in(answer: dict[str, float | list[float]], name: str) -> list[float]:
+    """Return a list from the result of in_child()."""
+    samples = answer[name]
+    assert isinstance(samples, list)
+    return samples
+
+
+def cost_figures(
+    what: str, answer: dict[str, float | list[float]], seconds: float, extra: float
+) -> list[Figure]:
+    """The CPU time and the memory that a call takes, with their goals.
+
+    `answer`: a result of in_child() with the samples "seconds" and "extra".
+    """
+    return [
+        Figure(f"{what}: CPU time", "s", samples_in(answer, "seconds"), seconds),
+        Figure(f"{what}: memory per object", "bytes", samples_in(answer, "extra"), extra),
+    ]
+
+
 def paired_ratios(on: Callable[[], float], off: Callable[[], float], rounds: int) -> list[float]:
     """Return `on`'s time divided by `off`'s time for each round; the order alternates."""
     on()

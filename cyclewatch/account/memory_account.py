@@ -333,12 +333,11 @@ def _growing(memory: measurement.Memory) -> list[GrowingOwner]:
     """The growing groups that the latest active watch has found, and that still exist."""
     watch = active_watch()
     growing = [] if watch is None else watch.report().growing
+    growing = [each for each in growing if each.device == memory.device]
+    if not growing:
+        return []
     held_by = {_last_of(str(path)) for each in memory.owners for path in each.held_by}
-    return [
-        each
-        for each in growing
-        if each.device == memory.device and (not each.held_by or _last_of(each.held_by) in held_by)
-    ]
+    return [each for each in growing if not each.held_by or _last_of(each.held_by) in held_by]
 
 
 def _last_of(path: str) -> str:

@@ -41,6 +41,12 @@ class OwnerRegistry {
     // (device/type_verdicts).
     [[nodiscard]] OwnerReader* reader_for(PyTypeObject* type) noexcept;
 
+    // As reader_for(); null also if reading an owner runs user code.
+    [[nodiscard]] OwnerReader* native_reader_for(PyTypeObject* type) noexcept {
+        OwnerReader* const reader = reader_for(type);
+        return reader == nullptr || reader->runs_user_code() ? nullptr : reader;
+    }
+
     // Registers the Python callable `reader` for `type` and its subclasses, replacing any earlier
     // registration of `type`. Keeps `type` and `reader` alive until the type is unregistered.
     void register_owner(PyTypeObject* type, PyObject* reader) {

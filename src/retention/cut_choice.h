@@ -50,7 +50,9 @@ struct CutChoice {
 struct CutLimits {
     // captured_step(); nullopt if the steps after it can be cut, too.
     std::optional<std::size_t> captured;
-    bool keeps_parts = true;  // the items of a torch.nn.ModuleDict, the state of optimizers
+    // The items of a torch.nn.ModuleDict or ParameterDict, and what one of several optimizers
+    // needs.
+    bool keeps_parts = true;
 };
 
 // `is_user_root`: the code in which the path begins is not library code.

@@ -71,8 +71,7 @@ std::vector<HeldOwner> owners_among(device::OwnerRegistry& registry,
                                     std::span<PyObject* const> objects) {
     std::vector<HeldOwner> owners;
     for (PyObject* const object : objects) {
-        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(object));
-        if (reader != nullptr && !reader->runs_user_code()) {
+        if (auto* const reader = registry.native_reader_for(Py_TYPE(object))) {
             owners.push_back({python::borrow(object), reader});
         }
     }

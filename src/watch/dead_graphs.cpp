@@ -33,8 +33,7 @@ void count_references(std::span<const python::OwnedRef> holders, ReferenceCounts
 std::vector<device::LibraryReference> references_of(device::OwnerRegistry& registry,
                                                     PyObject* object) {
     std::vector<device::LibraryReference> references;
-    device::OwnerReader* const reader = registry.reader_for(Py_TYPE(object));
-    if (reader != nullptr && !reader->runs_user_code()) {
+    if (auto* const reader = registry.native_reader_for(Py_TYPE(object))) {
         reader->add_references(object, references);
     }
     return references;
@@ -84,8 +83,7 @@ void DeadGraphs::count_bases(device::OwnerRegistry& registry, PyObject* object) 
 
 void DeadGraphs::count_saved(device::OwnerRegistry& registry, PyObject* object, PyObject* source) {
     reached_.insert(object);
-    device::OwnerReader* const reader = registry.reader_for(Py_TYPE(object));
-    if (reader == nullptr || reader->runs_user_code()) {
+    if (registry.native_reader_for(Py_TYPE(object)) == nullptr) {
         return;
     }
     const auto [known, is_new] = saved_.try_emplace(object, Saved{source, 0, {}});

@@ -204,9 +204,8 @@ void HeapSearches::add_saved(CapturedCollection& captured,
 // The index of the storage that `object` owns; 0 if it is unknown.
 std::size_t HeapSearches::storage_of(PyObject* object, const StorageIndexes& indexes) {
     device::OwnerReading reading;
-    device::OwnerReader* const reader = stages_.registry.reader_for(Py_TYPE(object));
-    if (reader == nullptr || reader->runs_user_code() ||
-        reader->read(object, reading) != device::ReadOutcome::owns) {
+    device::OwnerReader* const reader = stages_.registry.native_reader_for(Py_TYPE(object));
+    if (reader == nullptr || reader->read(object, reading) != device::ReadOutcome::owns) {
         return 0;
     }
     const auto found = indexes.find({reading.device, reading.storage});

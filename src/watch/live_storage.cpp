@@ -211,8 +211,8 @@ void use_component(LiveStorage& storage) {
 void find_library_holders(device::OwnerRegistry& registry, std::vector<LiveStorage>& storages) {
     for (LiveStorage& storage : storages) {
         PyObject* const owner = held_object(storage);
-        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(owner));
-        if (reader == nullptr || reader->runs_user_code()) {
+        device::OwnerReader* const reader = registry.native_reader_for(Py_TYPE(owner));
+        if (reader == nullptr) {
             continue;
         }
         storage.has_library_holders = reader->library_holders(owner) != 0;
@@ -224,8 +224,7 @@ void count_graph_nodes(device::OwnerRegistry& registry, std::vector<LiveStorage>
     const python::GcPause pause;  // the library creates objects for the nodes
     std::map<device::OwnerReader*, std::vector<LiveStorage*>> by_reader;
     for (LiveStorage& storage : storages) {
-        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(storage.object));
-        if (reader != nullptr && !reader->runs_user_code()) {
+        if (auto* const reader = registry.native_reader_for(Py_TYPE(storage.object))) {
             by_reader[reader].push_back(&storage);
         }
     }
