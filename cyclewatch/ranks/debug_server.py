@@ -11,6 +11,7 @@ import atexit
 import ctypes
 import os
 import socket
+import stat
 import sys
 import time
 from types import FunctionType
@@ -142,6 +143,8 @@ def _refuse_connections(port: int) -> None:
     for name in os.listdir("/proc/self/fd"):
         try:
             number = int(name)
+            if not stat.S_ISSOCK(os.fstat(number).st_mode):
+                continue
             with socket.socket(fileno=os.dup(number)) as old:
                 is_listening = old.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
                 if not is_listening or old.getsockname()[1] != port:
@@ -152,4 +155,4 @@ def _refuse_connections(port: int) -> None:
                 with socket.create_connection(("127.0.0.1", port), _LONGEST_WAIT):
                     pass
         except (OSError, IndexError):
-            continue  # not a socket, or one without a port
+            continue  # closed by another thread, or a socket without a port

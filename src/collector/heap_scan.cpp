@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "collector/object_arrays.h"
 #include "compat/gc_list.h"
 #include "python/guards.h"
 #include "python/references.h"
@@ -296,8 +297,11 @@ void keep_memory(std::unique_ptr<ScanMemory> memory) {
 }
 
 // REQUIRES: the other threads are stopped.
-void search(ScanMemory& memory, HeapScan& scan, const HiddenReferences* hidden) {
+void search(ScanMemory& memory, HeapScan& scan, HiddenReferences* hidden) {
     if (hidden != nullptr) {
+        if (!hidden->has_arrays) {
+            add_array_references(memory.candidates.objects(), *hidden);
+        }
         for (PyObject* const object : hidden->untracked) {
             if (!memory.candidates.add(object)) {
                 throw std::bad_alloc();
@@ -318,7 +322,7 @@ void search(ScanMemory& memory, HeapScan& scan, const HiddenReferences* hidden) 
 
 }  // namespace
 
-bool scan_heap(HeapScope scope, HeapScan& scan, const HiddenReferences* hidden) noexcept {
+bool scan_heap(HeapScope scope, HeapScan& scan, HiddenReferences* hidden) noexcept {
     const python::ErrorStash stash;
     try {
         std::unique_ptr<ScanMemory> memory = take_memory();

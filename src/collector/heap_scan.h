@@ -50,11 +50,12 @@ void find_generations() noexcept;
 // all generations but no frozen objects, and also returns false if other threads keep creating
 // objects. REQUIRES: GIL held. RUNS PYTHON: never.
 //
-// `hidden`: counted as references of their holders; may be null. With them, `scan.collectable` also
-// contains unreachable objects that no collection would find, and the frozen ones.
+// `hidden`: counted as references of their holders; may be null. Those of NumPy arrays are added
+// (add_array_references()). With them, `scan.collectable` also contains unreachable objects that no
+// collection would find, and the frozen ones.
 [[nodiscard]] bool scan_heap(HeapScope scope,
                              HeapScan& scan,
-                             const HiddenReferences* hidden = nullptr) noexcept;
+                             HiddenReferences* hidden = nullptr) noexcept;
 
 // Calls visit(object) for each object of the last scan that is alive, but cannot be reached from
 // `roots`. Returns false if the memory of that scan was not kept. REQUIRES: GIL held; the last scan

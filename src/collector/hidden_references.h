@@ -48,6 +48,8 @@ struct HiddenReferences {
     // The counts and references of all tensors are included, so that they determine whether a
     // tensor's memory is freed with the unreachable objects.
     bool explains_tensors = false;
+    // add_array_references() has been called.
+    bool has_arrays = false;
     // The references of torch are missing, because another thread runs a backward pass.
     bool omits_running_graph = false;
     // There are more tensors and autograd nodes than were examined; the others count as alive.

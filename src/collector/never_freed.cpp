@@ -222,7 +222,7 @@ std::vector<PyObject*> never_freed_among(std::span<PyObject* const> objects,
     return CollectionForecast(objects, hidden).run();
 }
 
-bool find_never_freed(const HiddenReferences& hidden,
+bool find_never_freed(HiddenReferences& hidden,
                       HeapScan& unreachable,
                       UnreachableSet& found) noexcept {
     found.clear();

@@ -15,9 +15,10 @@ namespace cyclewatch::collector {
 // Fills `found` with these objects, and with the objects that only they keep alive. Omits the
 // objects that collections would free, after any number of them. `hidden` must be sorted, and must
 // outlive `found`. `unreachable.collectable`: all unreachable objects, whether or not a collection
-// would free them. Returns false if out of memory or if the objects cannot be listed.
-// REQUIRES: GIL held, a build with a GIL. RUNS PYTHON: never.
-[[nodiscard]] bool find_never_freed(const HiddenReferences& hidden,
+// would free them. Adds the references of NumPy arrays to `hidden`. Returns false if out of memory
+// or if the objects cannot be listed. REQUIRES: GIL held, a build with a GIL. RUNS PYTHON: as
+// add_array_references().
+[[nodiscard]] bool find_never_freed(HiddenReferences& hidden,
                                     HeapScan& unreachable,
                                     UnreachableSet& found) noexcept;
 

@@ -223,6 +223,8 @@ class ArraySearch {
         for (std::size_t i = 0; i < objects.size(); ++i) {
             prefetch_ahead(objects, i);
             PyObject* const object = objects[i];
+            next_ = i + 1 < objects.size() ? objects[i + 1] : nullptr;
+            type_ = reinterpret_cast<PyObject*>(Py_TYPE(object));
             traversals_.of(Py_TYPE(object)).visit<&visit>(object, this);
             if (is_array(object)) {  // an instance of a subclass
                 add_references(object);
@@ -239,7 +241,10 @@ class ArraySearch {
     // Called by tp_traverse, through which exceptions must not propagate.
     static int visit(PyObject* target, void* context) noexcept {
         auto& self = *static_cast<ArraySearch*>(context);
-        // Most targets are tracked.
+        // Most targets are the next object, the type of the traversed object, or None.
+        if (target == self.next_ || target == self.type_ || target == Py_None) {
+            return 0;
+        }
         if (!may_be_in_cycle(target) || PyObject_GC_IsTracked(target) != 0) {
             return 0;
         }
@@ -374,6 +379,8 @@ class ArraySearch {
 
     HiddenReferences& hidden_;
     python::TypeTraversals traversals_;
+    PyObject* next_ = nullptr;  // the object after the one that is traversed
+    PyObject* type_ = nullptr;  // of the object that is traversed
     std::unordered_map<PyObject*, ElementLayout> layouts_;  // by dtype
     std::unordered_set<PyObject*> seen_;
     std::vector<PyObject*> pending_;
@@ -418,6 +425,7 @@ bool is_array(PyObject* object) noexcept {
 }
 
 void add_array_references(std::span<PyObject* const> objects, HiddenReferences& hidden) {
+    hidden.has_arrays = true;
     if (verified().array_type == nullptr) {
         return;
     }

@@ -5,6 +5,8 @@
 
 #include <Python.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -87,6 +89,30 @@ class OwnerRegistry {
     // Interned, because they are looked up at the start of every collection.
     python::OwnedRef torch_name_ = python::steal(PyUnicode_InternFromString("torch"));
     python::OwnedRef jax_name_ = python::steal(PyUnicode_InternFromString("jaxlib"));
+};
+
+// Finds the readers of many objects. Valid as long as no type is changed or freed.
+class ReaderSearch {
+  public:
+    explicit ReaderSearch(OwnerRegistry& registry) noexcept : registry_(registry) {}
+
+    // OwnerRegistry::reader_for() the type of `object`.
+    [[nodiscard]] OwnerReader* reader_of(PyObject* object) noexcept {
+        PyTypeObject* const type = Py_TYPE(object);
+        Known& known = known_[reinterpret_cast<std::uintptr_t>(type) / 64 % known_.size()];
+        if (known.type != type) {
+            known = {type, registry_.reader_for(type)};
+        }
+        return known.reader;
+    }
+
+  private:
+    struct Known {
+        PyTypeObject* type = nullptr;
+        OwnerReader* reader = nullptr;
+    };
+    OwnerRegistry& registry_;
+    std::array<Known, 256> known_{};
 };
 
 }  // namespace cyclewatch::device

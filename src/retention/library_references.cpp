@@ -70,8 +70,10 @@ struct HeldOwner {
 std::vector<HeldOwner> owners_among(device::OwnerRegistry& registry,
                                     std::span<PyObject* const> objects) {
     std::vector<HeldOwner> owners;
+    device::ReaderSearch readers(registry);
     for (PyObject* const object : objects) {
-        if (auto* const reader = registry.native_reader_for(Py_TYPE(object))) {
+        device::OwnerReader* const reader = readers.reader_of(object);
+        if (reader != nullptr && !reader->runs_user_code()) {
             owners.push_back({python::borrow(object), reader});
         }
     }

@@ -337,10 +337,6 @@ std::size_t HeapSearches::list_hidden_references(const device::TorchLayout& layo
     collector::TrackedObjects objects;
     fill(objects);
     stages_.registry.add_hidden_references(objects.objects(), layout, hidden);
-    // Functions of torch may release the GIL, so that other threads may have freed objects.
-    collector::TrackedObjects now;
-    fill(now);
-    collector::add_array_references(now.objects(), hidden);
     std::vector<PyObject*> held;
     for (const python::OwnedRef& each : hidden.held) {
         held.push_back(each.get());

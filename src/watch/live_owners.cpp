@@ -111,8 +111,9 @@ void LiveOwners::find(device::OwnerRegistry& registry, const collector::HeapScan
             alive.push_back(object);
         }
     }
+    device::ReaderSearch readers(registry);
     for (PyObject* const object : alive) {
-        if (device::OwnerReader* const reader = registry.reader_for(Py_TYPE(object))) {
+        if (device::OwnerReader* const reader = readers.reader_of(object)) {
             add(object, reader);
         }
     }

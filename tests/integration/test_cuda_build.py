@@ -74,6 +74,8 @@ def run_program(torch_interpreter, tmp_path):
     def run(devices, **environment):
         log = tmp_path / "loader"
         variables = {"LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": str(log), "CUDA_VISIBLE_DEVICES": ""}
+        # Importing Lightning sets it to 1, so that torch does not look for the driver.
+        variables["PYTORCH_NVML_BASED_CUDA_CHECK"] = "0"
         outcome = torch_interpreter.run(
             PROGRAM, devices, log, cwd=tmp_path, **variables, **environment
         )

@@ -169,3 +169,20 @@ def test_program_exits_although_torch_releases_its_handlers_too_late():
     command = [sys.executable, "-c", textwrap.dedent(code)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_no_descriptor_is_left_open():
+    # Python 3.13 waits at exit until the pipe of multiprocessing is closed.
+    code = """
+        import os, socket
+        from cyclewatch.ranks import debug_server
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            pipe = os.pipe()
+            before = os.listdir("/proc/self/fd")
+            debug_server._refuse_connections(server.getsockname()[1])
+            assert os.listdir("/proc/self/fd") == before, os.listdir("/proc/self/fd")
+    """
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

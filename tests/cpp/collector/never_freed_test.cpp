@@ -49,14 +49,14 @@ class NeverFreedTest : public ::testing::Test {
         }
     }
 
-    [[nodiscard]] Objects found() const {
+    [[nodiscard]] Objects found() {
         UnreachableSet set;
         HeapScan unreachable;
         EXPECT_TRUE(find_never_freed(hidden_, unreachable, set));
         const auto objects = set.objects();
         return {objects.begin(), objects.end()};
     }
-    [[nodiscard]] bool is_found(PyObject* object) const {
+    [[nodiscard]] bool is_found(PyObject* object) {
         const Objects all = found();
         return std::ranges::find(all, object) != all.end();
     }
