@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import time
 
+from cyclewatch import _native
 from cyclewatch.cli import inputs, outputs
 
 TYPE_CHECKING = False
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import cyclewatch
+    from cyclewatch._native import Program
 
 _RELOAD = '<meta name="cyclewatch-reload" content="5">\n'
 _PAUSE = 2.0  # seconds between two looks at the reports
@@ -26,7 +28,7 @@ def follow(
     opened: Callable[[], None],
     pause: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Write the page whenever a report changes, until no program writes to the reports.
+    """Write the page whenever a report changes, until no program writes to the reports any more.
 
     Args:
         files: The FILE arguments.
@@ -49,7 +51,8 @@ def follow(
                 loaded = inputs.load(files)
                 _write(page, loaded)
     except KeyboardInterrupt:
-        outputs.write(page, inputs.merged(loaded).to_html(), True)  # no longer reloads itself
+        pass
+    outputs.write(page, inputs.merged(loaded).to_html(), True)  # no longer reloads itself
 
 
 def _write(page: str, loaded: list[inputs.Input]) -> None:
@@ -61,7 +64,27 @@ def _write(page: str, loaded: list[inputs.Input]) -> None:
 
 
 def _is_running(report: cyclewatch.Report) -> bool:
-    return any((each.unexamined or "").endswith(_STILL_RUNNING) for each in report.processes)
+    return any(
+        (each.unexamined or "").endswith(_STILL_RUNNING) and not _has_died(each)
+        for each in report.processes
+    )
+
+
+def _has_died(process: Program) -> bool:
+    """Whether the process has ended without its last report, for example by a signal.
+
+    False if it may run on another machine.
+    """
+    if process.host != _native.machine():
+        return False
+    try:
+        with open(f"/proc/{process.pid}/stat", encoding="ascii", errors="replace") as file:
+            state = file.read().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return True
+    except (OSError, IndexError):
+        return False
+    return state in "ZX"  # its parent has not waited for it yet
 
 
 def _states(loaded: list[inputs.Input]) -> list[tuple[int, int, int] | None]:

@@ -21,7 +21,7 @@ from cyclewatch.oom.errors import (
     requested_bytes,
 )
 from cyclewatch.watching.finding_warnings import log
-from cyclewatch.watching.watches import absolute_folder
+from cyclewatch.watching.watches import absolute_folder, active_watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -276,6 +276,9 @@ def _record(memory: measurement.Memory) -> str | None:
 
     try:
         account = memory_account.of_measured(memory)
+        if (watch := active_watch()) is not None:
+            # It may not have seen, or not all of, the cycles that the account counts.
+            watch._native_watch.scan_all()
         memory_account.record(account, _OCCASION)
         if not _active:
             return None

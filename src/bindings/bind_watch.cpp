@@ -225,6 +225,10 @@ void bind_steps_and_files(NativeWatchClass& added) {
             },
             Locked())
         .def(
+            "scan_all",
+            [](const NativeWatch& self) { Dispatcher::instance().scan_all(self.watch); },
+            Locked())
+        .def(
             "take_census",
             [](const NativeWatch& self) { Dispatcher::instance().take_census(self.watch); },
             Locked())
@@ -275,6 +279,9 @@ void bind_watch(py::module_& module) {
         [] { return watch::report_stem(watch::describe_program()); },
         Locked(),
         "The default name of a report file, without the suffix.");
+    module.def("machine",
+               &watch::machine,
+               "`ProgramInfo.host` of a program on this machine; \"\" if it is unknown.");
     module.def(
         "job_rank",
         [] {

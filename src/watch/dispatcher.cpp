@@ -366,6 +366,12 @@ void Dispatcher::scan_at_end(const std::shared_ptr<Watch>& watch) {
     }
 }
 
+void Dispatcher::scan_all(const std::shared_ptr<Watch>& watch) {
+    if (watch->observes_step()) {
+        scan_now(watch, kWholeHeap, Clock::now(), true);
+    }
+}
+
 void Dispatcher::report_resurrected() {
     try {
         pipeline_.report_resurrected(watches_);

@@ -55,6 +55,9 @@ class Dispatcher final : public collector::CollectionListener {
     // Scans the whole heap if `Settings::exit_scan` is set and Watch::may_scan_at_end(). The
     // requirements of scan() apply.
     void scan_at_end(const std::shared_ptr<Watch>& watch);
+    // Scans the whole heap, so that the report of the watch contains all that is unreachable now.
+    // The requirements of scan() apply.
+    void scan_all(const std::shared_ptr<Watch>& watch);
     // scan_at_end() and stop() for all watches. Call this at interpreter exit. If another thread
     // starts a watch afterwards, that watch is inactive, because nothing would wait for its report.
     void end();

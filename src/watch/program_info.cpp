@@ -57,22 +57,6 @@ std::string script_name() {
     return name.empty() || name == "-c" ? "python" : name.substr(0, 64);
 }
 
-// A hash of the name of the machine: 16 hexadecimal digits.
-std::string host() {
-    std::array<char, 256> name{};
-    if (::gethostname(name.data(), name.size() - 1) != 0) {
-        return {};
-    }
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::uint64_t value = base::StableHash().add(name.data()).value();
-    std::string text(16, '0');
-    for (char& digit : base::Reversed{text}) {
-        digit = kDigits[value % 16];
-        value /= 16;
-    }
-    return text;
-}
-
 // With milliseconds, so that reports can be aligned with logs and traces.
 std::string utc_at(Clock::time_point time) {
     using std::chrono::system_clock;
@@ -90,6 +74,21 @@ std::string utc_at(Clock::time_point time) {
 
 }  // namespace
 
+std::string machine() {
+    std::array<char, 256> name{};
+    if (::gethostname(name.data(), name.size() - 1) != 0) {
+        return {};
+    }
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::uint64_t value = base::StableHash().add(name.data()).value();
+    std::string text(16, '0');
+    for (char& digit : base::Reversed{text}) {
+        digit = kDigits[value % 16];
+        value /= 16;
+    }
+    return text;
+}
+
 model::ProgramInfo describe_program(Clock::time_point started) {
     model::ProgramInfo program;
     program.script = script_name();
@@ -97,7 +96,7 @@ model::ProgramInfo describe_program(Clock::time_point started) {
     const JobRank place = job_rank();
     program.rank = place.rank;
     program.world_size = place.joined_size();
-    if (std::string name = host(); !name.empty()) {
+    if (std::string name = machine(); !name.empty()) {
         program.host = std::move(name);
     }
     const std::string_view version = Py_GetVersion();

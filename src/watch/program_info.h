@@ -9,6 +9,10 @@
 
 namespace cyclewatch::watch {
 
+// ProgramInfo::host of a program on this machine: a hash of the name of the machine, as 16
+// hexadecimal digits; "" if the name is unknown.
+[[nodiscard]] std::string machine();
+
 // `started`: when the watch started. The rank may become known later (job_rank()).
 [[nodiscard]] model::ProgramInfo describe_program(Clock::time_point started = Clock::now());
 

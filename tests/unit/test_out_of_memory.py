@@ -141,6 +141,33 @@ def test_page_shows_the_findings_the_account_and_the_live_tensors(tmp_path, watc
     assert report.live_owners[0].nbytes == 3_000_000
 
 
+def test_page_of_a_watch_counts_what_is_dead_now(tmp_path):
+    class Known:
+        def __init__(self):
+            self.buffer = Buffer(2_000_000)
+            self.me = self
+
+    class New:
+        def __init__(self):
+            self.buffer = Buffer(2_000_000)
+            self.me = self
+
+    with cyclewatch.watch(devices="cpu"):
+        Known()
+        gc.collect()
+        Known(), Known(), New()
+        autopsy = run_out_of_memory(tmp_path, MemoryError())
+    report = cyclewatch.Report.load(autopsy.report_path.replace(".txt", ".html"))
+    sizes = {
+        each.title: each.retained_bytes
+        for each in report.findings
+        if each.collected != "uncollectable"
+    }
+    assert sizes == {"Known.me -> Known": 6_000_000, "New.me -> New": 2_000_000}
+    # In the summary, too, although no collection has seen the last three.
+    assert "7.6 MiB" in report.to_text().splitlines()[0]
+
+
 def test_error_is_annotated_once(tmp_path):
     error = MemoryError()
     with cyclewatch.oom_autopsy(report_dir=tmp_path):

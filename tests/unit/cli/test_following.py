@@ -2,6 +2,7 @@
 """cyclewatch view --follow: a page that reloads itself while a program runs."""
 
 import gc
+import os
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 from owners import Buffer
 
 import cyclewatch
+from cyclewatch import _native
 from cyclewatch.cli import following
 
 RELOADS = '<meta name="cyclewatch-reload" content="5">'
@@ -85,6 +87,30 @@ def test_a_named_report_shows_the_memory_before_the_first_finding(tmp_path):
         command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120
     )
     assert outcome.stdout.strip().endswith(following._STILL_RUNNING)
+
+
+def test_a_program_that_was_killed_is_no_longer_followed(changed, tmp_path):
+    program = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+
+    def keep_running(data):
+        data["processes"][0]["unexamined"] = following._STILL_RUNNING
+        data["processes"][0]["host"] = _native.machine()
+        data["processes"][0]["pid"] = program.pid
+
+    def pause(_):
+        pages.append(page.read_text())
+        program.kill()
+        # The parent has not waited for it at first.
+        os.waitid(os.P_PID, program.pid, os.WEXITED | os.WNOWAIT)
+
+    pages = []
+    page = tmp_path / "page.html"
+    file = str(changed("a.json", keep_running))
+    following.follow([file], str(page), lambda: None, pause)
+    assert [RELOADS in each for each in pages] == [True]
+    assert RELOADS not in page.read_text()
+    program.communicate()
+    following.follow([file], str(page), lambda: None, lambda _: pytest.fail("still followed"))
 
 
 def test_an_interrupt_ends_with_a_page_that_does_not_reload(changed, tmp_path):
