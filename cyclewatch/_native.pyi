@@ -155,6 +155,8 @@ class LiveOwner:
     def allocated_at(self) -> str | None: ...
     @property
     def path(self) -> str: ...
+    @property
+    def absent_bytes(self) -> int: ...
 
 @final
 class Owner:
@@ -680,6 +682,7 @@ def memory_use(
     devices: list[str],
     read_source: Callable[[list[str]], list[tuple[int, list[str]]]] | None,
     layout: dict[str, Any] | None,
+    examines_pages: bool,
 ) -> tuple[Report, Report, list[LiveOwner], str, list[LiveOwner]]: ...
 def never_freed(
     devices: list[str],

@@ -81,7 +81,9 @@ class Memory:
         self.device = device
         self.requested = requested
         layout = None if in_allocation or is_free_threaded() else memory_layout()
-        found, never_freed, self.owners, self.unread_graphs, holders = memory_use(device, layout)
+        found, never_freed, self.owners, self.unread_graphs, holders = memory_use(
+            device, layout, examines_pages=device == "cpu" and not _is_limited()
+        )
         self.graph_holders = _largest_graphs(holders)
         has_frozen = any(each.collected == "never" for each in found.findings)
         self._add_cycles(
@@ -144,13 +146,18 @@ class Memory:
 
     @property
     def reachable(self) -> int:
-        """The bytes of tensors that are reachable from Python."""
-        return sum(each.nbytes for each in self.owners)
+        """The bytes in use of tensors that are reachable from Python."""
+        return sum(map(resident_bytes_of, self.owners))
 
     @property
     def rest(self) -> int:
-        """Bytes in use that no Python tensor owns. May be negative if tensors are not resident."""
+        """Bytes in use that no Python tensor owns; negative if dead tensors are not resident."""
         return self.in_use - self.reachable - self.dead - self.frozen - self.never_freed
+
+
+def resident_bytes_of(group: LiveOwner) -> int:
+    """The bytes of a group that are part of the memory in use."""
+    return group.nbytes - group.absent_bytes
 
 
 def dead_bytes_of(finding: Finding) -> int:
@@ -200,6 +207,13 @@ def process_memory() -> tuple[int, int | None, str]:
     # Usage when the allocation failed: includes the reserve, but not our own allocations.
     reserve = _RESERVE if _reserve is None else 0
     return use_from(statm, resource.getrlimit(resource.RLIMIT_AS)[0], reserve)
+
+
+def _is_limited() -> bool:
+    """Whether the address space is limited, which tensors use even if they are not resident."""
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 def use_from(statm: bytes, limit: int, reserve: int = 0) -> tuple[int, int | None, str]:

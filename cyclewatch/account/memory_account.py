@@ -28,6 +28,7 @@ from cyclewatch.account.memory_lines import (
     REST,
     DeviceUse,
     Entry,
+    absent_words,
     byte_table,
     cuda_entries,
     held_words,
@@ -99,8 +100,10 @@ class MemoryAccount:
         peak: The most bytes that torch has allocated on the device at one time, since the start or
             ``torch.cuda.reset_peak_memory_stats()``; for the CPU, the largest resident memory. None
             if unknown.
-        lines: Pairs of a label and a number of bytes. On the CPU, one of them is negative if
-            tensors are not resident, for example because they have not been written to.
+        lines: Pairs of a label and a number of bytes. On the CPU, the lines of reachable tensors
+            contain only what is resident: without what has not been written to, is read from a file
+            only on demand, or has been swapped out. This is not known of dead tensors, of
+            those below 1 MiB, nor beyond the largest 16 GiB, so that a line may be negative.
         verdict: One sentence: the bytes in use, what most of them are, and what to do next.
         findings: The findings for the dead cycles, including those that no collection frees.
         holders: The largest groups of reachable tensors, largest first.
@@ -130,9 +133,9 @@ class MemoryAccount:
         self._groups = memory.owners
         self._graph_holders = memory.graph_holders
         self._usual_rest = memory.usual_rest
+        self._unread_graphs = memory.unread_graphs
         self._data_blocks = memory.data_blocks
-        unread = unread_words(memory)
-        self.notes = [unread] if unread else []
+        self.notes = [each for each in (absent_words(memory), unread_words(memory)) if each]
         self.in_use, self.total, self.source = memory.in_use, memory.limit, memory.source
         if use is not None:
             self.in_use, self.total, self.source = use.in_use, use.total, use.source
@@ -440,15 +443,26 @@ def _growth_words(growth: GrowingOwner) -> str:
     )
 
 
+def _largest_cut(findings: list[Finding]) -> str:
+    if len(findings) < 2:
+        return findings[0].remedy if findings else ""
+    sizes = [measurement.dead_bytes_of(each) for each in findings]
+    largest = max(sizes)
+    remedy = findings[sizes.index(largest)].remedy
+    if largest >= (1 - NOTABLE) * sum(sizes):
+        return remedy
+    return f"{remedy}, which frees {format_bytes(largest)}; the other cuts are listed below"
+
+
 def _next_step(key: str, account: MemoryAccount) -> str:
     if key in (DEAD, FROZEN, NEVER_FREED):
         of_key = [each for each in account.findings if key_of(each) == key]
-        return (of_key or account.findings)[0].remedy if account.findings else ""
+        return _largest_cut(of_key or account.findings)
     if key == FRAGMENTED:
         return FRAGMENTED_STEP
     if key in _OF_UNREAD_GRAPH and account._graph_holders and not _is_usual(key, account):
         return unread_graph_step(account._graph_holders)
-    if key in (HELD_BY_CPP, CPP_ONLY) and account.notes:
+    if key in (HELD_BY_CPP, CPP_ONLY) and account._unread_graphs:
         return "autograd graphs that were not examined may keep them: see the note below"
     if key == REST and account._data_blocks:
         return (

@@ -9,6 +9,7 @@ import sys
 from cyclewatch import _native
 from cyclewatch._native import format_bytes
 from cyclewatch.account.gpu_processes import process_name
+from cyclewatch.account.measurement import resident_bytes_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -179,8 +180,8 @@ def without_items(path: str) -> str:
 
 
 def bytes_of(part: list[LiveOwner]) -> int:
-    """The bytes of several groups."""
-    return sum(each.nbytes for each in part)
+    """The bytes of several groups that are part of the memory in use."""
+    return sum(map(resident_bytes_of, part))
 
 
 def held_words(part: list[LiveOwner]) -> str:
@@ -218,7 +219,7 @@ def _bounded(entries: list[Entry], in_use: int, unexplained: str) -> list[Entry]
 def _reachable_entries(owners: list[LiveOwner]) -> list[Entry]:
     sizes = dict.fromkeys(REACHABLE, 0)
     for owner in owners:
-        sizes[owner.category] += owner.nbytes
+        sizes[owner.category] += resident_bytes_of(owner)
     return [(key, _reachable_words(key), size) for key, size in sizes.items() if size]
 
 
@@ -275,6 +276,17 @@ def names_of(groups: Sequence[LiveOwner]) -> str:
     names = [f"{each.held_by[0]}{similar_paths(each)}" for each in groups[:_MAX_NAMED_GROUPS]]
     more = len(groups) - len(names)
     return " and ".join(names) + (f" (and {more} more)" if more else "")
+
+
+def absent_words(memory: Memory) -> str:
+    """Why reachable tensors are larger than their lines; "" if they are not."""
+    absent = sum(each.absent_bytes for each in memory.owners)
+    if absent < NOTABLE * memory.in_use:
+        return ""
+    return (
+        f"{format_bytes(absent)} of the reachable tensors are not part of the memory in use: they "
+        "have not been written to, are read from a file only on demand, or have been swapped out."
+    )
 
 
 def unread_words(memory: Memory) -> str:

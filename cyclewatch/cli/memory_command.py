@@ -44,7 +44,7 @@ if device != "cpu":
     if counters is None and (known is None or known.memory is None):
         raise ValueError(f"it has not used {device}, or it is not the current device")
 layout = None if "t" in sys.abiflags else {}
-dead, never_freed, owners, unread, holders = native.memory_use([device], None, layout)
+dead, never_freed, owners, unread, holders = native.memory_use([device], None, layout, False)
 holders = [index for index, each in enumerate(owners) if each in holders]
 has_frozen = any(each.collected == "never" for each in dead.findings)
 unfrozen = native.scan(2, False, [device], None) if has_frozen else dead

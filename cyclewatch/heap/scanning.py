@@ -116,7 +116,7 @@ def scan_storages(
 
 
 def memory_use(
-    device: str, layout: dict[str, Any] | None
+    device: str, layout: dict[str, Any] | None, examines_pages: bool
 ) -> tuple[Report, Report, list[LiveOwner], str, list[LiveOwner]]:
     """The dead cycles, the cycles that no collection frees, and the groups of reachable tensors.
 
@@ -125,12 +125,12 @@ def memory_use(
 
     Takes less time than :func:`scan`, :func:`never_freed` and :func:`live_owners` one after the
     other. The first report omits the cycles through NumPy arrays. Without `layout`, the second
-    has no findings.
+    has no findings. `examines_pages`: set ``LiveOwner.absent_bytes``.
     """
     read_configuration()
     update_roots()
     with _lock:
-        return _native.memory_use([device], excerpts, layout)
+        return _native.memory_use([device], excerpts, layout, examines_pages)
 
 
 def never_freed(

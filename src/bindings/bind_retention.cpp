@@ -95,6 +95,11 @@ void bind_live_owner(py::module_& module) {
             [](const Self& self) { return base::clean_text(self.owner.path); },
             "The first path of `held_by`, with [x] for indexes and for the keys of large dicts: "
             "'module global train.cache -> cache[x]'; '' if there is none.")
+        .def_property_readonly(
+            "absent_bytes",
+            [](const Self& self) { return self.absent_bytes; },
+            "The part of `nbytes`, on the CPU, that is not resident: never written, read from a "
+            "file on demand, or swapped out. Only memory() determines it; otherwise 0.")
         .def("__str__", [](const Self& self) { return render::live_owner_sentence(self); })
         .def("__repr__", [](const Self& self) {
             return "<LiveOwner " + render::live_owner_sentence(self) + ">";

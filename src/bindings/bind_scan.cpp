@@ -201,10 +201,12 @@ void bind_scan(py::module_& module) {
         "memory_use",
         [](const std::vector<std::string>& devices,
            const py::object& read_source,
-           const std::optional<py::dict>& layout) {
+           const std::optional<py::dict>& layout,
+           bool examines_pages) {
             watch::CensusSettings census;
             census.devices = selected(devices);
             census.show_keys = false;
+            census.examines_pages = examines_pages;
             const device::TorchLayout found = layout ? layout_from(*layout) : device::TorchLayout();
             watch::MemoryUse use = Dispatcher::instance().memory_use(
                 scan_settings(devices, read_source), std::move(census), layout ? &found : nullptr);
@@ -219,10 +221,11 @@ void bind_scan(py::module_& module) {
         py::arg("devices"),
         py::arg("read_source"),
         py::arg("layout"),
+        py::arg("examines_pages"),
         "Returns the report of a scan of all objects, without cycles through NumPy arrays, the "
         "report of never_freed(), without findings if `layout` is None, the groups of "
         "reachable owners, a sentence about autograd graphs that were not read, or '', "
-        "and the groups that own such graphs.");
+        "and the groups that own such graphs. `examines_pages`: set `LiveOwner.absent_bytes`.");
     module.def(
         "dead_bytes",
         [](int generation, bool frozen, bool with_unexplained) {

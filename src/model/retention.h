@@ -130,6 +130,9 @@ struct LiveOwner {
     // Nodes of the autograd graphs of these owners. A node is counted for one owner only. Not part
     // of the JSON document.
     std::uint64_t graph_nodes = 0;
+    // The part of `bytes`, on the CPU, that is not resident: never written, read from a file on
+    // demand, or swapped out. Determined by memory() only. Not part of the JSON document.
+    std::uint64_t absent_bytes = 0;
     // Some of the owners have autograd graphs that were not read. Not part of the JSON document.
     bool has_unread_graph = false;
     // The largest storages of a census, if this group contains some of them. Not part of the JSON

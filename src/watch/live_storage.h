@@ -24,14 +24,15 @@ struct LiveStorage {
     PyObject* gradient_of = nullptr;
     const PendingOwner* component = nullptr;  // the owner, if it is a part of a sparse tensor
     PyObject* component_of = nullptr;
-    bool is_in_graph = false;          // the graph of another live owner leads to an owner
-    PyObject* saved_for = nullptr;     // see LiveOwners; null unless it is so for all owners
-    bool has_unread_graph = false;     // see device::UnreadGraphs
-    bool is_only_part = false;         // a part to which nothing else refers
-    bool has_library_holders = false;  // also true if unknown
-    std::size_t graph_nodes = 0;       // see model::LiveOwner
-    std::size_t count = 1;             // of storages that are equal except for their address
-    const LiveStorage* counted_with = nullptr;  // where this storage is counted, if `count` is 0
+    bool is_in_graph = false;             // the graph of another live owner leads to an owner
+    PyObject* saved_for = nullptr;        // see LiveOwners; null unless it is so for all owners
+    bool has_unread_graph = false;        // see device::UnreadGraphs
+    bool is_only_part = false;            // a part to which nothing else refers
+    bool has_library_holders = false;     // also true if unknown
+    std::size_t graph_nodes = 0;          // see model::LiveOwner
+    std::uint64_t absent_bytes = 0;       // see model::LiveOwner; of all `count` storages
+    std::size_t count = 1;                // of storages that are equal except for their address
+    LiveStorage* counted_with = nullptr;  // where this storage is counted, if `count` is 0
     bool is_item = false;  // only lists, sets, deques and large dicts refer to the object
     std::vector<model::RetentionPath> paths;
     model::OwnerCategory category = model::OwnerCategory::other;  // given the first path

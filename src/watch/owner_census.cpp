@@ -24,6 +24,7 @@
 #include "collector/tracked_objects.h"
 #include "device/device_memory.h"
 #include "device/device_selection.h"
+#include "device/resident_pages.h"
 #include "python/references.h"
 #include "report/address_list.h"
 #include "retention/heap_graph.h"
@@ -300,6 +301,25 @@ void drop_small(std::vector<LiveStorage>& storages, const CensusSettings& settin
         });
 }
 
+// `storages`: as from held_storages(), which sorts them. Smaller storages count as resident.
+void find_absent(device::OwnerRegistry& registry, std::vector<LiveStorage>& storages) {
+    constexpr std::uint64_t kLeastBytes = 1 << 20;
+    device::ResidentPages pages;
+    for (LiveStorage& each : storages) {
+        const device::OwnerReading& reading = each.owner->reading;
+        if (reading.bytes < kLeastBytes) {
+            return;
+        }
+        // The program may have registered types with any numbers as addresses.
+        const bool is_mapped = reading.device == "cpu" && reading.has_address &&
+                               registry.native_reader_for(Py_TYPE(each.object)) != nullptr;
+        LiveStorage& counted = each.count == 0 ? *each.counted_with : each;
+        if (is_mapped && !counted.is_gone) {
+            counted.absent_bytes += pages.absent_bytes(reading.storage, reading.bytes);
+        }
+    }
+}
+
 // The first path of a storage; a pattern if the storage is counted with others.
 std::string path_of(const LiveStorage& counted) {
     const bool is_single = counted.count == 1 && !counted.paths.empty();
@@ -380,6 +400,7 @@ std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages, Addresse
             group.owner.count += storage.count;
             group.bytes += reading.bytes * storage.count;
             group.graph_nodes += storage.graph_nodes;
+            group.absent_bytes += storage.absent_bytes;
             group.has_unread_graph = group.has_unread_graph || storage.has_unread_graph;
             if (is_shorter(storage.paths, group.held_by)) {
                 group.held_by = std::move(storage.paths);
@@ -403,6 +424,7 @@ std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages, Addresse
             site.path.empty() ? "" : site.path + ":" + std::to_string(site.line);
         group.category = storage.category;
         group.graph_nodes = storage.graph_nodes;
+        group.absent_bytes = storage.absent_bytes;
         group.has_unread_graph = storage.has_unread_graph;
         group.held_by = std::move(storage.paths);
     }
@@ -566,6 +588,9 @@ LiveGroups live_owners(device::OwnerRegistry& registry,
                        LiveOwners found) {
     const Census census(std::move(found), settings.devices);
     std::vector<LiveStorage> storages = held_storages(census, registry, settings);
+    if (settings.examines_pages) {
+        find_absent(registry, storages);
+    }
     Addresses addresses = addresses_of(storages);
     std::erase_if(storages,
                   [](const LiveStorage& each) { return each.count == 0 || each.is_gone; });

@@ -23,6 +23,7 @@ struct CensusSettings {
     std::uint64_t min_bytes = 0;  // of a group
     std::size_t top = SIZE_MAX;   // number of groups
     bool show_keys = true;        // of dicts, even if they do not occur in the source code
+    bool examines_pages = false;  // sets model::LiveOwner::absent_bytes
     // The storages to omit, or null. Freed storages are removed from this set first.
     ReportedStorages* known = nullptr;
     // The storages that a scan has found, which are omitted as above. If null, also omits what only

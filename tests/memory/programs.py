@@ -25,9 +25,9 @@ EXPECTED = {
         "(programs.py:",
     ),
     "growing_list": (
-        "A list keeps tensors of each step.",
-        "800 MiB other reachable tensors: the largest group, 800 MiB, is held by module global "
-        "__main__.kept -> kept[0]",
+        "A list keeps tensors of each step; a watch takes censuses.",
+        "800 MiB in a group that grows by 80.0 MiB per step, held by module global __main__.kept "
+        "-> kept[0]",
     ),
     "optimizer_state": (
         "Adam stores two tensors for each parameter.",
@@ -92,8 +92,10 @@ def frozen_cycles():
 
 
 def growing_list():
-    for _ in range(10):
+    watch = cyclewatch.watch(devices="cpu", budget=1, census_every=1)
+    for step in range(10):
         kept.append(torch.ones(80 * MIB))
+        watch.step(step)
 
 
 def optimizer_state():

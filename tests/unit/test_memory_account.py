@@ -172,7 +172,11 @@ class Measured:
         ]
         self.owners = [
             types.SimpleNamespace(
-                type="torch.Tensor", category=name.replace("_", " "), nbytes=size * MIB, held_by=[]
+                type="torch.Tensor",
+                category=name.replace("_", " "),
+                nbytes=size * MIB,
+                absent_bytes=0,
+                held_by=[],
             )
             for name, size in categories.items()
         ]
@@ -301,6 +305,22 @@ def test_small_findings_follow_the_largest_tensors_in_one_line():
     assert "less than 5 %" not in large
 
 
+def test_the_largest_of_several_cuts_comes_with_its_size():
+    def finding(cut, size):
+        return types.SimpleNamespace(
+            remedy=f"cut {cut}",
+            collected="not yet",
+            attributed_bytes=size * MIB,
+            unowned_bytes=None,
+        )
+
+    measured = Measured(dead=90)
+    measured.findings = [finding("A.me", 30), finding("B.me", 60)]
+    assert ": cut B.me, which frees 60.0 MiB; the other cuts are listed below" in verdict(measured)
+    measured.findings = [finding("A.me", 1), finding("B.me", 89)]
+    assert verdict(measured).endswith(": cut B.me")
+
+
 def test_a_growing_group_is_named_first():
     def first_line(measured, group):
         account = memory_account.MemoryAccount(measured, DeviceUse(None, use), [group])
@@ -362,11 +382,11 @@ def test_tensors_of_one_container_are_added_up():
 
 def test_a_gradient_of_a_tensor_that_no_optimizer_knows():
     torch = pytest.importorskip("torch")
-    inputs = torch.empty(1).expand(1 << 29).requires_grad_()
-    inputs.grad = torch.empty(1 << 29)  # not resident
-    layer = torch.nn.Parameter(torch.empty(1 << 30))
-    layer.grad = torch.empty(1 << 30)
-    assert "is resident: optimizer.zero_grad() frees" in cyclewatch.memory("cpu").verdict
+    inputs = torch.empty(1).expand(200 << 20).requires_grad_()
+    inputs.grad = torch.ones(200 << 20)
+    layer = torch.nn.Parameter(torch.ones(210 << 20))
+    layer.grad = torch.ones(210 << 20)
+    assert "gradients: optimizer.zero_grad() frees" in cyclewatch.memory("cpu").verdict
     layer = None
     verdict = cyclewatch.memory("cpu").verdict
     assert inputs.requires_grad and layer is None
@@ -612,8 +632,7 @@ class Adapter:
     observers = weakref.WeakKeyDictionary()
 
     def __init__(self, torch):
-        # Not resident, because nothing writes to it.
-        self.scale = torch.nn.Parameter(torch.empty(1 << 31, dtype=torch.int8), False)
+        self.scale = torch.nn.Parameter(torch.ones(1 << 30, dtype=torch.int8), False)
 
     def register(self):
         """A key."""
@@ -712,9 +731,9 @@ def test_only_parameters_that_a_program_uses_are_called_its_model(held, step):
     del used
     assert step in verdict
     assert ("this is the model itself" in verdict) == (step == "this is the model itself")
-    assert (
-        "; not all memory of 2.0 GiB parameters is resident: the largest group, " in verdict
-    ) == (step != "this is the model itself")
+    assert ("of which 1.0 GiB parameters: the largest group, " in verdict) == (
+        step != "this is the model itself"
+    )
 
 
 def test_several_models_are_named_as_what_to_remove():

@@ -9,13 +9,13 @@ export interface Stretch {
     highest: number;
 }
 
+// Omits the samples during a collection, which has freed only part of its memory by then: it is drawn as one drop at its
+// start.
 export function stretchesOf(series: Series): Stretch[] {
     const { samples, teeth } = series;
-    const sampled = (samples?.times ?? []).map((at, i) => ({
-        at,
-        lowest: samples?.lowest[i] ?? 0,
-        highest: samples?.highest[i] ?? 0,
-    }));
+    const sampled = (samples?.times ?? [])
+        .map((at, i) => ({ at, lowest: samples?.lowest[i] ?? 0, highest: samples?.highest[i] ?? 0 }))
+        .filter(({ at }) => !teeth.some((tooth) => !tooth.scan && tooth.at < at && at < tooth.ended));
     const measured = teeth.flatMap(({ at, before, after }) => [before, after].map((used) => ({ at, lowest: used, highest: used })));
     return [...sampled, ...measured].sort((a, b) => a.at - b.at);
 }

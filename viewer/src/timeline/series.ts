@@ -6,7 +6,8 @@ import type { Collection, MemorySamples, Report } from "../report/schema";
 export interface Tooth {
     scan: boolean; // nothing was freed
     collection: number; // index into report.collections
-    at: number; // seconds since the watch began
+    at: number; // seconds since the watch began, to the start of the collection
+    ended: number; // the same, to its end
     before: number;
     after: number;
     released: number; // bytes retained by cycles: freed, or found by a scan
@@ -31,6 +32,7 @@ function tooth(record: Collection, collection: number, device: string): Tooth | 
             scan: record.scan,
             collection,
             at: record.started_at,
+            ended: record.started_at + record.duration,
             before: memory.used_before,
             after: memory.used_after,
             released: record.released_bytes,
@@ -44,7 +46,8 @@ function unmeasured(record: Collection, collection: number): Tooth {
     const released = record.released_bytes;
     const waited = record.dead_for_at_most;
     const { scan, started_at: at } = record;
-    return { scan, collection, at, before: released, after: 0, released, unowned: 0, waited };
+    const ended = at + record.duration;
+    return { scan, collection, at, ended, before: released, after: 0, released, unowned: 0, waited };
 }
 
 // The highest sample shortly before a time.

@@ -122,6 +122,20 @@ test("a collection is drawn at the height of samples that count other memory", (
     expect(series?.teeth[11]).toMatchObject({ at: 28, before: 3e9, after: 3e9 - released });
 });
 
+test("samples during a collection do not interrupt its drop", () => {
+    const report = withSamples(golden(), "cuda:0", "allocated by torch");
+    report.collections.forEach((record) => (record.duration = 0));
+    const all = allSeries(report).map(stretchesOf)[0]?.length ?? 0;
+    for (const record of report.collections) {
+        record.duration = record.started_at < 16 && record.started_at > 13 ? 16.1 - record.started_at : 0;
+    }
+    expect(report.collections.some(({ duration }) => duration > 0)).toBe(true);
+    const [series] = allSeries(report);
+    expect(series && stretchesOf(series).map(({ at }) => at)).not.toContain(16);
+    report.collections.forEach((record) => (record.scan = true)); // a scan frees nothing
+    expect(allSeries(report).map(stretchesOf)[0]).toHaveLength(all);
+});
+
 test("a device with samples has a series without collections", () => {
     const series = allSeries(withSamples(golden(), "cuda:7", "allocated by torch"));
     expect(series.at(-1)).toMatchObject({ device: "cuda:7", teeth: [], measured: true });
