@@ -7,7 +7,7 @@ import os
 import time
 
 from cyclewatch import _native
-from cyclewatch.cli import inputs, outputs
+from cyclewatch.cli import inputs, outputs, remote_process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,16 +75,7 @@ def _has_died(process: Program) -> bool:
 
     False if it may run on another machine.
     """
-    if process.host != _native.machine():
-        return False
-    try:
-        with open(f"/proc/{process.pid}/stat", encoding="ascii", errors="replace") as file:
-            state = file.read().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return True
-    except (OSError, IndexError):
-        return False
-    return state in "ZX"  # its parent has not waited for it yet
+    return process.host == _native.machine() and remote_process.has_ended(process.pid)
 
 
 def _states(loaded: list[inputs.Input]) -> list[tuple[int, int, int] | None]:

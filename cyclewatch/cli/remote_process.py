@@ -139,6 +139,11 @@ def _check_process(pid: int, command: str) -> None:
         )
 
 
+def has_ended(pid: int) -> bool:
+    """Whether the process has ended, even if its parent has not waited for it yet."""
+    return _state(pid) in ("Z", "X", "")
+
+
 def _state(pid: int) -> str:
     """The state letter of the process from /proc/PID/stat; "" if the process has ended."""
     try:
@@ -190,7 +195,7 @@ def _start(pid: int, script: str) -> None:
     except PermissionError:
         raise _not_permitted(pid) from None
     except (OSError, RuntimeError) as error:
-        if _state(pid) in ("Z", "X", ""):
+        if has_ended(pid):
             raise Failure(f"process {pid} has ended") from None
         hint = ""
         if "not enabled" in str(error):
@@ -202,14 +207,14 @@ def _start(pid: int, script: str) -> None:
 def _wait(pid: int, folder: str, timeout: float) -> bytes:
     deadline = time.monotonic() + timeout
     while True:
-        has_ended = _state(pid) in ("Z", "X", "")  # checked first, so that no file is missed
+        ended = has_ended(pid)  # checked first, so that no file is missed
         names = os.listdir(folder)
         if _RESULT in names:
             return _contents(folder, _RESULT)
         if _ERROR in names:
             text = _native.clean_text(_contents(folder, _ERROR).decode())
             raise Failure(f"process {pid} cannot be examined: {text}")
-        if has_ended:
+        if ended:
             raise Failure(f"process {pid} has ended")
         if _STARTED not in names and time.monotonic() > deadline:
             _withdraw(pid)

@@ -360,8 +360,8 @@ void Dispatcher::scan_at_end(const std::shared_ptr<Watch>& watch) {
     handle_fork();
     if (is_active(watch)) {
         const bool may_scan = watch->may_scan_at_end(child_, stages_.inherited.objects());
-        if (watch->settings().exit_scan && watch->observes_step() && may_scan) {
-            scan_now(watch, kWholeHeap, Clock::now(), true);
+        if (watch->settings().exit_scan && may_scan) {
+            scan_all(watch);
         }
     }
 }
